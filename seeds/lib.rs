@@ -1,0 +1,1 @@
+//! Seeds that once failed; the test target `replay` runs them again.

@@ -1,0 +1,2 @@
+//! Cells.
+pub use std::cell::UnsafeCell;

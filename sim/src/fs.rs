@@ -1,0 +1,3 @@
+//! Files.
+pub use std::fs::*;
+pub use std::os::unix::fs::FileExt;

@@ -1,0 +1,2 @@
+//! `std::hint`, and `spin_until`.
+pub use std::hint::*;

@@ -1,0 +1,2 @@
+//! `std::sync::atomic`.
+pub use std::sync::atomic::*;

@@ -1,0 +1,131 @@
+//! A spinlock around a value.
+#![expect(unsafe_code, reason = "hands out references to the value it guards")]
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use super::atomic::AtomicU32;
+use super::lock_bit::LockBit;
+use crate::hold::{HoldKind, Rules};
+
+static SPINLOCK: HoldKind = HoldKind::new("spinlock", Rules::SPINLOCK);
+
+/// A test-and-set spinlock that owns the value it guards.
+///
+/// Meant to be held for a few instructions. Not fair, not reentrant, not poisoned by a panic.
+///
+/// ```
+/// use holdup::sync::SpinLock;
+///
+/// static NEXT: SpinLock<u32> = SpinLock::new(7);
+/// *NEXT.lock() += 1;
+/// assert_eq!(*NEXT.lock(), 8);
+/// ```
+pub struct SpinLock<T: ?Sized> {
+    kind: &'static HoldKind,
+    word: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the word admits one guard at a time, so the value moves between threads as in a Mutex.
+unsafe impl<T: ?Sized + Send> Send for SpinLock<T> {}
+// SAFETY: as above; a shared reference to the lock gives no more than one guard at a time.
+unsafe impl<T: ?Sized + Send> Sync for SpinLock<T> {}
+
+impl<T> SpinLock<T> {
+    /// An open lock around `value`.
+    pub const fn new(value: T) -> Self {
+        Self::with_kind(value, &SPINLOCK)
+    }
+
+    /// An open lock whose holds carry the name and the rules of `kind`.
+    pub const fn with_kind(value: T, kind: &'static HoldKind) -> Self {
+        Self { kind, word: AtomicU32::new(0), value: UnsafeCell::new(value) }
+    }
+
+    /// The value, when the lock is no longer needed.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T: ?Sized> SpinLock<T> {
+    #[inline(always)]
+    const fn bit(&self) -> LockBit<AtomicU32> {
+        LockBit::new(self.kind, 1)
+    }
+
+    /// Spins until the lock is ours.
+    #[inline(always)]
+    #[track_caller]
+    pub fn lock(&self) -> SpinLockGuard<'_, T> {
+        self.bit().lock(&self.word);
+        SpinLockGuard { lock: self, not_send: std::marker::PhantomData }
+    }
+
+    /// The guard if nobody holds the lock just now.
+    #[inline(always)]
+    #[track_caller]
+    pub fn try_lock(&self) -> Option<SpinLockGuard<'_, T>> {
+        let got = self.bit().try_lock(&self.word).is_ok();
+        got.then_some(SpinLockGuard { lock: self, not_send: std::marker::PhantomData })
+    }
+
+    /// The value, which nobody else can reach through `&mut self`.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+}
+
+impl<T: Default> Default for SpinLock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for SpinLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpinLock").field("kind", &self.kind.name).finish_non_exhaustive()
+    }
+}
+
+/// The right to the value of a [`SpinLock`]; dropping it opens the lock.
+pub struct SpinLockGuard<'a, T: ?Sized> {
+    lock: &'a SpinLock<T>,
+    not_send: std::marker::PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives shared access to the value, which is fine where `T` is `Sync`.
+unsafe impl<T: ?Sized + Sync> Sync for SpinLockGuard<'_, T> {}
+
+impl<T: ?Sized> Deref for SpinLockGuard<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard exists, so the word is set by us and no other guard exists.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for SpinLockGuard<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`, and `&mut self` forbids a second reference through this guard.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for SpinLockGuard<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.lock.bit().unlock_store(&self.lock.word, 0);
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for SpinLockGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,2 @@
+//! `std::thread`.
+pub use std::thread::*;

@@ -1,0 +1,2 @@
+//! `std::time`.
+pub use std::time::*;

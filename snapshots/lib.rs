@@ -1,0 +1,1 @@
+//! The pictures of the races; the test target `timelines` draws them again.
