@@ -73,15 +73,15 @@ pub(crate) struct Execution {
     pub(super) changes: Cell<u64>,
     /// Tasks that watch words.
     pub(super) watching: Cell<u32>,
-    pub(super) current: Cell<u32>,
-    pub(super) recording: Cell<bool>,
+    pub(crate) current: Cell<u32>,
+    pub(crate) recording: Cell<bool>,
     pub(super) stop: Cell<bool>,
     inner: UnsafeCell<Inner>,
 }
 
 pub(crate) struct Inner {
     pub(super) mode: Mode,
-    pub(super) tasks: Vec<Box<Task>>,
+    pub(crate) tasks: Vec<Box<Task>>,
     pub(super) n_tasks: usize,
     pub(super) unfinished: usize,
     pub(super) runnable: Vec<u32>,
@@ -97,7 +97,7 @@ pub(crate) struct Inner {
     pub(super) workload_started: bool,
     pub(super) hash: u64,
     pub(super) seed: u64,
-    pub(super) epoch: u64,
+    pub(crate) epoch: u64,
     pub(super) leap_ns: u64,
     pub(super) timers: Vec<(u64, u32)>,
     pub(super) watchers: Vec<u32>,
@@ -213,13 +213,13 @@ impl Execution {
         self.begin(seed, setup, strategy, recorder);
         let outer = CURRENT.replace(self);
         assert!(outer.is_null(), "an execution was started inside an execution");
-        // SAFETY: all tasks end, or are abandoned and never run again, before `run` returns.
-        let body: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(body) };
-        self.create(None, move || {
+        let main = move || {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
                 in_task(|execution| execution.caught_panic(&*payload));
             }
-        });
+        };
+        // SAFETY: all tasks end, or are abandoned and never run again, before `run` returns.
+        unsafe { self.create(None, main) };
         self.set_current(0);
         self.drive();
         if self.inner().unfinished > 0 {
@@ -352,8 +352,12 @@ impl Execution {
     }
 
     /// Makes a task and puts it among the runnable ones. `main` must not unwind.
+    ///
+    /// # Safety
+    ///
+    /// What `main` borrows must live until the task has ended.
     #[inline]
-    pub(crate) fn create<F: FnOnce() + 'static>(&self, name: Option<Arc<str>>, main: F) -> u32 {
+    pub(crate) unsafe fn create<F: FnOnce()>(&self, name: Option<Arc<str>>, main: F) -> u32 {
         let inner = self.inner();
         let id = inner.n_tasks as u32;
         if inner.tasks.len() == inner.n_tasks {
@@ -365,7 +369,7 @@ impl Execution {
         let task = &mut inner.tasks[id as usize];
         task.reset();
         task.name = name;
-        task.fiber = Some(Fiber::with_stack(stack, move |yielder: &TaskYielder, ()| {
+        let life = move |yielder: &TaskYielder, ()| {
             in_task(|execution| execution.me().yielder = yielder);
             if in_task(|execution| execution.inner().mode) == Mode::Dying {
                 drop(main);
@@ -373,7 +377,9 @@ impl Execution {
                 main();
             }
             in_task(Self::finish);
-        }));
+        };
+        // SAFETY: our caller answers for what `main` borrows; nothing else is borrowed.
+        task.fiber = Some(unsafe { Fiber::with_stack_unchecked(stack, life) });
         inner.strategy.spawned(id, &mut inner.draws);
         self.make_runnable(id);
         id
@@ -543,7 +549,7 @@ impl Execution {
 
     /// The execution is over: back to the host, to be unwound.
     #[cold]
-    pub(super) fn stop_here(&self) -> ! {
+    pub(crate) fn stop_here(&self) -> ! {
         self.suspend(self.task.get());
         panics::unwind_dying()
     }
