@@ -2,6 +2,10 @@
 
 #[cfg(feature = "sim")]
 mod core;
+#[cfg(feature = "sim")]
+pub mod explore;
+#[cfg(feature = "sim")]
+pub mod trace;
 
 pub mod hold;
 pub mod mutant;
