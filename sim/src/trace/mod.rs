@@ -8,6 +8,15 @@
 //! edit which does not change what the tasks do to each other does not change the picture.
 
 mod event;
+mod facts;
+mod fold;
+mod rows;
+mod settle;
+mod text;
+mod timeline;
+mod words;
 
+#[cfg(test)]
+mod tests;
 
 pub use event::{Event, ObjectInfo, OpKind, Site, SwitchReason, TaskInfo, Trace, What};

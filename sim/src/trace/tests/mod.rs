@@ -1,0 +1,4 @@
+//! Whole pictures, compared as they are read.
+
+mod build;
+mod timeline;
