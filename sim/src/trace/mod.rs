@@ -10,8 +10,10 @@
 mod event;
 mod facts;
 mod fold;
+mod report;
 mod rows;
 mod settle;
+mod shape;
 mod text;
 mod timeline;
 mod words;
