@@ -10,6 +10,9 @@
 mod event;
 mod facts;
 mod fold;
+mod html;
+mod json;
+mod perfetto;
 mod report;
 mod rows;
 mod settle;
