@@ -12,6 +12,7 @@ mod facts;
 mod fold;
 mod html;
 mod json;
+mod layer;
 mod perfetto;
 mod report;
 mod rows;
@@ -25,3 +26,4 @@ mod words;
 mod tests;
 
 pub use event::{Event, ObjectInfo, OpKind, Site, SwitchReason, TaskInfo, Trace, What};
+pub use layer::{TraceLayer, install, layer};
