@@ -7,7 +7,7 @@
 
 use super::execution::{Execution, Mode};
 use super::task::{Pending, Place, Spin, Wait};
-use crate::trace::{OpKind, SwitchReason};
+use crate::trace::{OpKind, SwitchReason, What};
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,13 +76,24 @@ impl Execution {
         let task = self.task.get();
         self.make_unrunnable(id);
         if let Some(failure) = self.deadlock_closed_by(id) {
+            self.record_last_block(id);
             self.fail_here(failure);
         }
         if !self.choose_next(reason) {
+            self.record_last_block(id);
             self.stop_here();
         }
         if self.current.get() != id {
             self.suspend(task);
+        }
+    }
+
+    /// The task that waits last is left for nobody; the record says so all the same.
+    #[cold]
+    fn record_last_block(&self, id: u32) {
+        if self.recording.get() {
+            let reason = self.blocked_reason(id);
+            self.record(None, What::Switch { to: id, reason });
         }
     }
 
