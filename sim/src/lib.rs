@@ -5,6 +5,8 @@ mod core;
 #[cfg(feature = "sim")]
 pub mod explore;
 #[cfg(feature = "sim")]
+pub mod scheduler;
+#[cfg(feature = "sim")]
 pub mod script;
 #[cfg(feature = "sim")]
 pub mod trace;

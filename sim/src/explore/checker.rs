@@ -297,7 +297,7 @@ impl Checker {
             format!("HOLDUP_SCHEDULER={} ", checker.scheduler)
         };
         let line = format!("HOLDUP_SEED={} {scheduler}{replay}", first.seed);
-        let mut text = trace.failure_report(&line, environment.trace);
+        let mut text = trace.failure_report_with(&line, environment.trace);
         if !same {
             text = format!(
                 "not deterministic: seed {} gave another execution when it was run again;\n\
