@@ -387,9 +387,8 @@ impl Execution {
 
     /// The running task came to its end.
     fn finish(&self) {
-        let locals = std::mem::take(&mut self.me().locals);
-        if !locals.is_empty() {
-            drop(locals);
+        if !self.me().locals.is_empty() {
+            self.drop_locals();
         }
         let id = self.current.get();
         let inner = self.inner();

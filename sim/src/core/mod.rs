@@ -7,6 +7,7 @@
 //! - [`holds`]: who owns which lock, and the wait-for graph;
 //! - [`panics`]: the first failure kept, nothing aborted;
 //! - [`statics`]: a copy of each `static` per execution;
+//! - [`services`]: the small things instrumented types ask for;
 //! - [`recorder`]: the second pass, in which everything is written down.
 
 mod draws;
@@ -15,6 +16,7 @@ mod holds;
 mod panics;
 mod point;
 mod recorder;
+mod services;
 mod stacks;
 mod statics;
 mod task;
@@ -28,6 +30,7 @@ pub(crate) use panics::{Dying, retire_requested};
 pub(crate) use recorder::{
     Recorder, listening, log_event, name_object, note, recording,
 };
+pub(crate) use services::Destroyed;
 pub(crate) use task::{Place, Task};
 pub(crate) use wait::{Request, Wake};
 pub(crate) use words::{block_on_bits, unwinding};

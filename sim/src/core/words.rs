@@ -90,10 +90,12 @@ impl Execution {
 
     #[cold]
     fn touched_slow(&self, object: usize) {
+        let current = self.current.get();
         for at in 0..self.inner().watchers.len() {
             let id = self.inner().watchers[at];
             let task = &mut self.inner().tasks[id as usize];
-            if task.watches.iter().any(|&(watched, _)| watched == object) {
+            // A lap of the running task's own loop may take and release the lock.
+            if id != current && task.watches.iter().any(|&(watched, _)| watched == object) {
                 task.spin_touched = true;
                 if task.spin == Spin::Waiting {
                     self.wake_out_of_spin(id);

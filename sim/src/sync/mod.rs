@@ -4,9 +4,30 @@ pub mod atomic;
 mod lock_bit;
 mod spin_lock;
 
+#[cfg(feature = "sim")]
+mod condvar;
+#[cfg(feature = "sim")]
+mod mutex;
+#[cfg(feature = "sim")]
+mod poison;
+#[cfg(feature = "sim")]
+mod raw_lock;
+#[cfg(feature = "sim")]
+mod rwlock;
+
 pub use lock_bit::{Backoff, LockBit, LockWord, Pause};
 pub use spin_lock::{SpinLock, SpinLockGuard};
 
+#[cfg(feature = "sim")]
+pub use condvar::{Condvar, WaitTimeoutResult};
+#[cfg(feature = "sim")]
+pub use mutex::{Mutex, MutexGuard};
+#[cfg(feature = "sim")]
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+#[cfg(feature = "sim")]
+pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak, Once, OnceState, OnceLock, LazyLock, Barrier, BarrierWaitResult, mpsc};
+
+#[cfg(not(feature = "sim"))]
 pub use std::sync::*;
 
 /// The address by which the current execution knows `object`: that of its copy if it is a static.
