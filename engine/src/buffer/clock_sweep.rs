@@ -12,7 +12,7 @@
 use super::error::BufferError;
 use super::header::Change;
 use super::session::Session;
-use super::state::{LOCKED, REFCOUNT_ONE, State, USAGE_ONE};
+use super::state::{LOCKED, REFCOUNT_ONE, State, USAGE_MASK, USAGE_ONE};
 use crate::sync::hold::{HoldKind, Rules};
 use crate::sync::{AtomicU32, Ordering, SpinLock, name, note};
 
@@ -83,7 +83,7 @@ impl Session<'_> {
             };
             match visit {
                 Visit::Victim(left) => {
-                    self.note_pinned(buf_id, left);
+                    self.note_pinned(buf_id);
                     note!("takes buffer {buf_id} as victim");
                     return Ok((buf_id, left));
                 }
@@ -105,8 +105,8 @@ impl Session<'_> {
             return Visit::Pinned;
         }
         if state.usage() > 0 {
-            // One point of usage less. `pins` is what is added to the word, so this subtracts.
-            header.unlock_with(Change { pins: USAGE_ONE.wrapping_neg(), ..Change::default() });
+            let set = u64::from(state.usage() - 1) * USAGE_ONE;
+            header.unlock_with(Change { unset: USAGE_MASK, set, pins: 0 });
             return Visit::Used;
         }
         Visit::Victim(header.unlock_with(Change { pins: REFCOUNT_ONE, ..Change::default() }))
@@ -130,7 +130,12 @@ impl Session<'_> {
                 (new, Visit::Victim(new))
             };
             match desc.swap(old, new) {
-                Ok(()) => return visit,
+                Ok(()) => {
+                    if matches!(visit, Visit::Victim(_)) {
+                        self.pool.ghosts.pinned(buf_id, new);
+                    }
+                    return visit;
+                }
                 Err(current) => old = current,
             }
         }

@@ -44,12 +44,14 @@ impl BufferDesc {
     }
 
     #[inline]
+    #[track_caller]
     pub(super) fn load(&self) -> State {
         State(self.state.load(Ordering::Acquire))
     }
 
     /// Replaces `old` by `new`, or returns what is there instead.
     #[inline]
+    #[track_caller]
     pub(super) fn swap(&self, old: State, new: State) -> Result<(), State> {
         let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
         self.state.compare_exchange(old.0, new.0, success, failure).map(|_| ()).map_err(State)
@@ -57,6 +59,7 @@ impl BufferDesc {
 
     /// As [`BufferDesc::swap`], for a pin.
     #[inline]
+    #[track_caller]
     pub(super) fn swap_for_pin(&self, old: State, new: State) -> Result<(), State> {
         if mutant::is("atomics.plain_store_not_rmw_safe") {
             let current = self.load();

@@ -80,7 +80,8 @@ impl<'s, 'p> Pin<'s, 'p> {
     pub fn try_lock_exclusive(&self) -> Option<ExclusiveGuard<'_, 's, 'p>> {
         self.check_identity();
         let locked = self.session.try_lock_content(self.buf_id, LockMode::Exclusive);
-        locked.then_some(ExclusiveGuard { pin: self })
+        // Not `then_some`: a guard made for nothing would unlock.
+        locked.then(|| ExclusiveGuard { pin: self })
     }
 
     /// Waits until the bytes may be changed and nobody else has a pin.
@@ -103,7 +104,8 @@ impl<'s, 'p> Pin<'s, 'p> {
     pub fn try_lock_for_cleanup(&self) -> Option<ExclusiveGuard<'_, 's, 'p>> {
         self.check_identity();
         let locked = self.session.try_lock_cleanup(self.buf_id);
-        locked.then_some(ExclusiveGuard { pin: self })
+        // Not `then_some`: a guard made for nothing would unlock.
+        locked.then(|| ExclusiveGuard { pin: self })
     }
 
     fn lock(&self, mode: LockMode) {

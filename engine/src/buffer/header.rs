@@ -9,9 +9,10 @@
 //! Source: `LockBufHdr`, `UnlockBufHdr` and `UnlockBufHdrExt` in PostgreSQL's `bufmgr.c`.
 
 use super::delay::SpinDelay;
+use super::ghost::Ghosts;
 use super::options::Profile;
 use super::session::Session;
-use super::state::{LOCKED, State};
+use super::state::{LOCKED, REFCOUNT_ONE, State};
 use crate::sync::hold::{HoldKind, Rules};
 use crate::sync::{AtomicU64, LockBit, Ordering, mutant, note};
 
@@ -41,6 +42,7 @@ impl Change {
 /// A locked header, or a locked list of waiters.
 #[must_use = "a header stays locked until it is unlocked"]
 pub(super) struct Header<'a> {
+    ghosts: &'a Ghosts,
     word: &'a AtomicU64,
     bit: &'static LockBit<AtomicU64>,
     buf_id: u32,
@@ -52,6 +54,7 @@ pub(super) struct Header<'a> {
 impl Session<'_> {
     /// Locks the header of a buffer.
     #[inline]
+    #[track_caller]
     pub(super) fn lock_header(&self, buf_id: u32) -> Header<'_> {
         let word = &self.pool.desc(buf_id).state;
         let header = self.lock_word(word, &HEADER_BIT, "header lock", buf_id);
@@ -61,6 +64,7 @@ impl Session<'_> {
 
     /// Locks the list of those who wait for the content of a buffer. In `Modern` that is the
     /// header lock.
+    #[track_caller]
     pub(super) fn lock_wait_list(&self, buf_id: u32) -> Header<'_> {
         let desc = self.pool.desc(buf_id);
         match self.pool.options.profile {
@@ -73,6 +77,7 @@ impl Session<'_> {
     }
 
     #[inline]
+    #[track_caller]
     fn lock_word<'a>(
         &'a self,
         word: &'a AtomicU64,
@@ -90,12 +95,13 @@ impl Session<'_> {
             }
         });
         let shared = self.pool.options.profile == Profile::Modern;
-        Header { word, bit, buf_id, shared, state }
+        Header { ghosts: &self.pool.ghosts, word, bit, buf_id, shared, state }
     }
 
     /// Waits until a header is not locked, and returns the word that said so. It may be locked
     /// again by then, so this is of use before a compare-and-swap only.
     #[cold]
+    #[track_caller]
     pub(super) fn wait_header_unlocked(&self, buf_id: u32) -> State {
         note!("waits for header of buffer {buf_id}");
         let mut delay = SpinDelay::new(self, "header lock", buf_id);
@@ -112,12 +118,14 @@ impl Header<'_> {
     }
 
     /// Sets `flag` while the lock is held, and returns the word as it then is.
+    #[track_caller]
     pub(super) fn publish(&self, flag: u64) -> State {
         State(self.word.fetch_or(flag, Ordering::AcqRel) | flag)
     }
 
     /// Unlocks and changes nothing.
     #[inline]
+    #[track_caller]
     pub(super) fn unlock(self) {
         if self.shared && !mutant::is("hdr.unlock_plain_store") {
             self.bit.unlock_sub(self.word);
@@ -128,11 +136,12 @@ impl Header<'_> {
     }
 
     /// Unlocks with a change, and returns the word as it was then left.
+    #[track_caller]
     pub(super) fn unlock_with(self, change: Change) -> State {
         if !self.shared || mutant::is("hdr.unlock_plain_store") {
             let new = change.apply(self.state.0) & !LOCKED;
             self.bit.unlock_store(self.word, new);
-            self.note_unlocked();
+            self.after_change(change, State(new));
             return State(new);
         }
         let mut current = self.word.load(Ordering::Relaxed);
@@ -140,12 +149,19 @@ impl Header<'_> {
             let new = change.apply(current) & !LOCKED;
             match self.bit.unlock_cas(self.word, current, new) {
                 Ok(_) => {
-                    self.note_unlocked();
+                    self.after_change(change, State(new));
                     return State(new);
                 }
                 Err(word) => current = word,
             }
         }
+    }
+
+    fn after_change(&self, change: Change, left: State) {
+        if change.pins == REFCOUNT_ONE {
+            self.ghosts.pinned(self.buf_id, left);
+        }
+        self.note_unlocked();
     }
 
     fn note_unlocked(&self) {

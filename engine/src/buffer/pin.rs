@@ -51,7 +51,8 @@ impl Session<'_> {
             let new = old.pinned();
             match desc.swap_for_pin(old, new) {
                 Ok(()) => {
-                    self.note_pinned(buf_id, new);
+                    self.pool.ghosts.pinned(buf_id, new);
+                    self.note_pinned(buf_id);
                     return Some(new);
                 }
                 Err(current) => old = current,
@@ -63,14 +64,13 @@ impl Session<'_> {
     /// decided from what the lock protects. No point of usage.
     pub(super) fn pin_locked(&self, buf_id: u32, header: Header<'_>) -> State {
         let left = header.unlock_with(Change { pins: REFCOUNT_ONE, ..Change::default() });
-        self.note_pinned(buf_id, left);
+        self.note_pinned(buf_id);
         left
     }
 
     /// Enters a first pin in the books of the session.
     #[inline]
-    pub(super) fn note_pinned(&self, buf_id: u32, left: State) {
-        self.pool.ghosts.pinned(buf_id, left);
+    pub(super) fn note_pinned(&self, buf_id: u32) {
         self.refs.borrow_mut().insert(buf_id);
         note!("pins buffer {buf_id}");
     }
@@ -100,7 +100,9 @@ impl Session<'_> {
     pub(super) fn subtract(&self, buf_id: u32, value: u64) -> State {
         let old = State(self.pool.desc(buf_id).state.fetch_sub(value, Ordering::AcqRel));
         self.check_counted(buf_id, old);
-        State(old.0 - value)
+        let left = State(old.0 - value);
+        self.pool.ghosts.unpinned(buf_id, left);
+        left
     }
 
     fn unpin_classic(&self, buf_id: u32) -> State {
@@ -114,7 +116,10 @@ impl Session<'_> {
             self.check_counted(buf_id, old);
             let new = State(old.0 - REFCOUNT_ONE);
             match desc.swap(old, new) {
-                Ok(()) => return new,
+                Ok(()) => {
+                    self.pool.ghosts.unpinned(buf_id, new);
+                    return new;
+                }
                 Err(current) => old = current,
             }
         }
@@ -128,7 +133,6 @@ impl Session<'_> {
     }
 
     pub(super) fn after_unpin(&self, buf_id: u32, left: State) {
-        self.pool.ghosts.unpinned(buf_id, left);
         note!("unpins buffer {buf_id}");
         if left.has(PIN_COUNT_WAITER) {
             self.wake_pin_waiter(buf_id);

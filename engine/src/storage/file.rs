@@ -44,8 +44,10 @@ impl FileStorage {
         let what = format!("open {}", directory.display());
         fs::create_dir_all(&directory).map_err(StorageError::io(what))?;
 
-        let files = list(&directory)?;
         let control = directory.join(CONTROL);
+        let mut files = list(&directory)?;
+        // Left by a crash while the storage was being made: there was nothing in it yet.
+        files.remove(&scratch(&control));
         if files.contains(&control) {
             check_control(&control, page_size)?;
         } else if files.is_empty() {
@@ -205,11 +207,14 @@ fn check_control(path: &Path, asked: usize) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Written beside and renamed into place, so that a crash leaves a whole control file or none. A
-/// crash in between leaves only the scratch file, and the next opening names it.
+fn scratch(control: &Path) -> PathBuf {
+    control.with_extension("new")
+}
+
+/// Written beside and renamed into place, so that a crash leaves a whole control file or none.
 fn write_control(path: &Path, page_size: usize) -> Result<(), StorageError> {
     let what = || StorageError::io(format!("write {}", path.display()));
-    let scratch = path.with_extension("new");
+    let scratch = scratch(path);
     let file = File::create(&scratch).map_err(what())?;
     let text = format!("{MAGIC}\npage_size {page_size}\n");
     file.write_all_at(text.as_bytes(), 0).map_err(what())?;
