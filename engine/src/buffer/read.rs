@@ -36,19 +36,19 @@ impl<'p> Session<'p> {
             return Ok(());
         }
         note!("loads page {} into buffer {buf_id}", tag.block);
-        let mut page = IoPage::new(self, buf_id);
-        let read = self.pool.storage.read(tag, page.bytes_mut()).map_err(BufferError::from);
-        let checked = read.and_then(|()| {
-            if is_intact(page.bytes_mut()) { Ok(()) } else { Err(BufferError::Corrupt { tag }) }
-        });
-        drop(page);
-        if let Err(error) = checked {
+        if let Err(error) = self.read_in(IoPage::new(self, buf_id), tag) {
             self.abort_io(buf_id, Direction::Input);
             self.unpin(buf_id);
             return Err(error);
         }
         self.finish_io(buf_id, Direction::Input);
         Ok(())
+    }
+
+    fn read_in(&self, mut page: IoPage<'_, '_>, tag: BufferTag) -> Result<(), BufferError> {
+        let bytes = page.bytes_mut();
+        self.pool.storage.read(tag, bytes)?;
+        if is_intact(bytes) { Ok(()) } else { Err(BufferError::Corrupt { tag }) }
     }
 
     /// Pins the buffer of a page that is about to be written anew, and locks it to change. The
