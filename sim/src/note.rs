@@ -47,3 +47,56 @@ macro_rules! __name_word {
         let _ = || ($word, ::std::format!($($arg)+));
     }};
 }
+
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __note {
+    ($($arg:tt)+) => {
+        if $crate::private::listening() {
+            $crate::private::note(::std::format!($($arg)+));
+        }
+    };
+}
+
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __name {
+    ($object:expr, $($arg:tt)+) => {
+        if $crate::private::listening() {
+            $crate::private::name($object, None, ::std::format!($($arg)+));
+        }
+    };
+}
+
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __name_word {
+    ($word:expr, $show:expr, $($arg:tt)+) => {
+        if $crate::private::listening() {
+            $crate::private::name($word, Some($show), ::std::format!($($arg)+));
+        }
+    };
+}
+
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+#[must_use]
+pub fn listening() -> bool {
+    crate::core::listening()
+}
+
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+#[track_caller]
+pub fn note(text: String) {
+    crate::core::note(text, std::panic::Location::caller());
+}
+
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub fn name<T: ?Sized>(object: &T, show: Option<fn(u64) -> String>, name: String) {
+    crate::core::name_object(std::ptr::from_ref(object).cast::<u8>().addr(), name, show);
+}

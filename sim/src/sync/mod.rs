@@ -8,3 +8,13 @@ pub use lock_bit::{Backoff, LockBit, LockWord, Pause};
 pub use spin_lock::{SpinLock, SpinLockGuard};
 
 pub use std::sync::*;
+
+/// The address by which the current execution knows `object`: that of its copy if it is a static.
+#[inline(always)]
+pub(crate) fn identity<T: ?Sized>(object: &T) -> usize {
+    #[cfg(feature = "sim")]
+    if let Some(execution) = crate::core::current() {
+        return std::ptr::from_ref(execution.resolve(object, |_| ())).cast::<u8>().addr();
+    }
+    std::ptr::from_ref(object).cast::<u8>().addr()
+}

@@ -11,6 +11,10 @@ use crate::hold::{HoldKind, Rules};
 
 static SPINLOCK: HoldKind = HoldKind::new("spinlock", Rules::SPINLOCK);
 
+/// Set in the word of a lock that was used outside of executions.
+#[cfg(feature = "sim")]
+const USED_OUTSIDE: u32 = 2;
+
 /// A test-and-set spinlock that owns the value it guards.
 ///
 /// Meant to be held for a few instructions. Not fair, not reentrant, not poisoned by a panic.
@@ -56,20 +60,45 @@ impl<T: ?Sized> SpinLock<T> {
         LockBit::new(self.kind, 1)
     }
 
+    /// The lock itself, or in an execution the execution's copy of it if it is a static.
+    #[cfg(feature = "sim")]
+    #[inline(always)]
+    fn local(&self) -> &Self {
+        crate::core::current().map_or(self, |execution| execution.resolve(self, Self::reset))
+    }
+
+    #[cfg(not(feature = "sim"))]
+    #[inline(always)]
+    fn local(&self) -> &Self {
+        self
+    }
+
+    /// Makes the bits of a static into an open lock.
+    #[cfg(feature = "sim")]
+    fn reset(&self) {
+        assert!(
+            !std::mem::needs_drop::<T>() || self.word.peek() & USED_OUTSIDE == 0,
+            "a static SpinLock whose value has a destructor was used outside of executions first; \
+             use it in executions only, or make it part of the test's state"
+        );
+    }
+
     /// Spins until the lock is ours.
     #[inline(always)]
     #[track_caller]
     pub fn lock(&self) -> SpinLockGuard<'_, T> {
-        self.bit().lock(&self.word);
-        SpinLockGuard { lock: self, not_send: std::marker::PhantomData }
+        let this = self.local();
+        this.bit().lock(&this.word);
+        SpinLockGuard { lock: this, not_send: std::marker::PhantomData }
     }
 
     /// The guard if nobody holds the lock just now.
     #[inline(always)]
     #[track_caller]
     pub fn try_lock(&self) -> Option<SpinLockGuard<'_, T>> {
-        let got = self.bit().try_lock(&self.word).is_ok();
-        got.then_some(SpinLockGuard { lock: self, not_send: std::marker::PhantomData })
+        let this = self.local();
+        let got = this.bit().try_lock(&this.word).is_ok();
+        got.then_some(SpinLockGuard { lock: this, not_send: std::marker::PhantomData })
     }
 
     /// The value, which nobody else can reach through `&mut self`.
@@ -120,7 +149,11 @@ impl<T: ?Sized> DerefMut for SpinLockGuard<'_, T> {
 impl<T: ?Sized> Drop for SpinLockGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.lock.bit().unlock_store(&self.lock.word, 0);
+        #[cfg(feature = "sim")]
+        let open = if crate::core::current().is_some() { 0 } else { USED_OUTSIDE };
+        #[cfg(not(feature = "sim"))]
+        let open = 0;
+        self.lock.bit().unlock_store(&self.lock.word, open);
     }
 }
 

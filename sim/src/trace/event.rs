@@ -21,6 +21,8 @@ pub struct Trace {
     pub objects: Vec<ObjectInfo>,
     /// What happened, in order.
     pub events: Vec<Event>,
+    /// Where a replayed schedule or script left its path, if it did.
+    pub divergence: Option<String>,
     /// What went wrong, if anything did.
     pub failure: Option<Failure>,
     /// Scheduling points passed.

@@ -1,0 +1,584 @@
+//! One execution: whose turn it is, and the loop that resumes whoever it is.
+//!
+//! All tasks of an execution are coroutines on one OS thread. A task that makes way suspends to the
+//! *host loop*, which resumes the task that was chosen; the choice is made on the task's own side,
+//! before it suspends. Nothing here is shared between OS threads: a worker owns one `Execution` and
+//! reuses it, stacks and task slots included, for all the seeds it runs.
+//!
+//! Keeps: `current` and `task` name the task whose code runs; `runnable` holds exactly the tasks
+//! with `runnable_at` set, at that index; a task's `fiber` is touched by the host loop only.
+#![expect(unsafe_code, reason = "tasks and host share one state on one OS thread")]
+
+use std::cell::{Cell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::Arc;
+
+use corosensei::CoroutineResult;
+
+use super::draws::{Domain, Draws};
+use super::panics::{self, PanicRecord};
+use super::recorder::Recorder;
+use super::stacks::{Fiber, Stacks, TaskYielder};
+use super::statics::{StaticCopies, StaticRange};
+use super::task::{NOT_RUNNABLE, Pending, Task};
+use crate::explore::{Failure, Faults};
+use crate::scheduler::{Strategy, Turn};
+use crate::trace::{SwitchReason, What};
+
+/// Virtual nanoseconds that a scheduling point takes.
+pub(crate) const STEP_NS: u64 = 10;
+
+/// What one execution is asked to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) mutant: Option<&'static str>,
+    pub(crate) faults: Faults,
+    pub(crate) max_steps: u64,
+    pub(crate) spin_budget: bool,
+    pub(crate) leak_unfinished: bool,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    pub(crate) steps: u64,
+    pub(crate) hash: u64,
+    pub(crate) failure: Option<Failure>,
+    /// This OS thread's panic state is beyond repair: run the next execution on another.
+    pub(crate) retire: bool,
+    pub(crate) arm: &'static str,
+    pub(crate) strategy: Strategy,
+    pub(crate) recorder: Option<Box<Recorder>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Scheduling points schedule.
+    Running,
+    /// The running task panicked and unwinds; scheduling points do nothing.
+    Panicking,
+    /// The execution is over; unfinished tasks are unwound one after the other.
+    Dying,
+}
+
+#[repr(C, align(64))]
+pub(crate) struct Execution {
+    // The hot line: all that a scheduling point without an event touches.
+    pub(super) step: Cell<u64>,
+    pub(super) next_event: Cell<u64>,
+    /// The running task; its ring of latest objects is its first field.
+    pub(super) task: Cell<*mut Task>,
+    pub(super) statics: StaticRange,
+    /// Times an atomic word got another value.
+    pub(super) changes: Cell<u64>,
+    /// Tasks that watch words.
+    pub(super) watching: Cell<u32>,
+    pub(crate) current: Cell<u32>,
+    pub(crate) recording: Cell<bool>,
+    pub(super) stop: Cell<bool>,
+    inner: UnsafeCell<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(super) mode: Mode,
+    pub(crate) tasks: Vec<Box<Task>>,
+    pub(super) n_tasks: usize,
+    pub(super) unfinished: usize,
+    pub(super) runnable: Vec<u32>,
+    pub(super) strategy: Strategy,
+    pub(super) strategy_at: u64,
+    /// The next step at which a timer, the step limit or the watchdog wants attention.
+    pub(super) special_at: u64,
+    pub(super) watchdog_at: u64,
+    pub(super) watchdog_changes: u64,
+    pub(super) draws: Draws,
+    pub(super) fault_draws: Draws,
+    pub(super) workload_draws: Draws,
+    pub(super) workload_started: bool,
+    pub(super) hash: u64,
+    pub(super) seed: u64,
+    pub(crate) epoch: u64,
+    pub(super) leap_ns: u64,
+    pub(super) timers: Vec<(u64, u32)>,
+    pub(super) watchers: Vec<u32>,
+    pub(super) setup: Setup,
+    pub(super) failure: Option<Failure>,
+    pub(super) panic: Option<PanicRecord>,
+    pub(super) unwinding_steps: u32,
+    pub(super) retire: bool,
+    pub(super) copies: StaticCopies,
+    pub(super) stacks: Stacks,
+    pub(super) recorder: Option<Box<Recorder>>,
+    /// Names given with `name!`, kept only where somebody will read them.
+    pub(super) listening: bool,
+    /// Whatever instrumented types keep for the length of an execution.
+    pub(super) extensions: Vec<Box<dyn std::any::Any>>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Execution> = const { Cell::new(ptr::null()) };
+}
+
+/// The execution whose task is calling, or `None` outside of executions.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static Execution> {
+    let execution = CURRENT.get();
+    // SAFETY: set by `Execution::run` for as long as it borrows the execution, on this OS thread.
+    // Callers are task code, which `run` outlives.
+    unsafe { execution.as_ref() }
+}
+
+impl Execution {
+    pub(crate) fn new(stack_bytes: usize) -> Box<Self> {
+        panics::install_hook();
+        Box::new(Self {
+            step: Cell::new(0),
+            next_event: Cell::new(0),
+            task: Cell::new(ptr::null_mut()),
+            statics: StaticRange::of_this_program(),
+            changes: Cell::new(0),
+            watching: Cell::new(0),
+            current: Cell::new(0),
+            recording: Cell::new(false),
+            stop: Cell::new(false),
+            inner: UnsafeCell::new(Inner {
+                mode: Mode::Running,
+                tasks: Vec::new(),
+                n_tasks: 0,
+                unfinished: 0,
+                runnable: Vec::new(),
+                strategy: Strategy::Random(crate::scheduler::Random),
+                strategy_at: 0,
+                special_at: 0,
+                watchdog_at: 0,
+                watchdog_changes: 0,
+                draws: Draws::new(Domain::Schedule),
+                fault_draws: Draws::new(Domain::Fault),
+                workload_draws: Draws::new(Domain::Workload),
+                workload_started: false,
+                hash: 0,
+                seed: 0,
+                epoch: 0,
+                leap_ns: 0,
+                timers: Vec::new(),
+                watchers: Vec::new(),
+                setup: Setup {
+                    mutant: None,
+                    faults: Faults::default(),
+                    max_steps: 0,
+                    spin_budget: false,
+                    leak_unfinished: false,
+                },
+                failure: None,
+                panic: None,
+                unwinding_steps: 0,
+                retire: false,
+                copies: StaticCopies::default(),
+                stacks: Stacks::new(stack_bytes),
+                recorder: None,
+                listening: false,
+                extensions: Vec::new(),
+            }),
+        })
+    }
+
+    /// The state behind the hot line.
+    ///
+    /// Short-lived by convention: no reference is kept across a switch or a call into task code.
+    #[expect(clippy::mut_from_ref, reason = "see the safety comment")]
+    #[inline(always)]
+    pub(crate) fn inner(&self) -> &mut Inner {
+        // SAFETY: one OS thread; every caller lets go before code that could call again.
+        unsafe { &mut *self.inner.get() }
+    }
+
+    /// The running task.
+    #[expect(clippy::mut_from_ref, reason = "see the safety comment")]
+    #[inline(always)]
+    pub(crate) fn me(&self) -> &mut Task {
+        // SAFETY: points to a boxed task slot, which lives as long as the execution; short-lived
+        // as `inner`.
+        unsafe { &mut *self.task.get() }
+    }
+
+    /// Runs `body` as the task `main` under `strategy`, to the end or to the first failure.
+    pub(crate) fn run(
+        &self,
+        seed: u64,
+        setup: &Setup,
+        strategy: impl FnOnce(&mut Draws) -> Strategy,
+        body: &(dyn Fn() + Sync),
+        recorder: Option<Box<Recorder>>,
+    ) -> Outcome {
+        self.begin(seed, setup, strategy, recorder);
+        let outer = CURRENT.replace(self);
+        assert!(outer.is_null(), "an execution was started inside an execution");
+        let main = move || {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+                in_task(|execution| execution.caught_panic(&*payload));
+            }
+        };
+        // SAFETY: all tasks end, or are abandoned and never run again, before `run` returns.
+        unsafe { self.create(None, main) };
+        self.set_current(0);
+        self.drive();
+        if self.inner().unfinished > 0 {
+            self.tear_down();
+        }
+        CURRENT.set(ptr::null());
+        self.end()
+    }
+
+    fn begin(
+        &self,
+        seed: u64,
+        setup: &Setup,
+        strategy: impl FnOnce(&mut Draws) -> Strategy,
+        recorder: Option<Box<Recorder>>,
+    ) {
+        let inner = self.inner();
+        inner.draws.start(seed);
+        inner.strategy = strategy(&mut inner.draws);
+        inner.strategy_at = 0;
+        inner.mode = Mode::Running;
+        inner.seed = seed;
+        inner.hash = 0x9e37_79b9_7f4a_7c15;
+        inner.epoch += 1;
+        inner.leap_ns = 0;
+        inner.n_tasks = 0;
+        inner.unfinished = 0;
+        inner.watchdog_at = WATCHDOG_STEPS;
+        inner.watchdog_changes = u64::MAX;
+        inner.unwinding_steps = 0;
+        inner.setup.clone_from(setup);
+        inner.listening = recorder.is_some() || inner.strategy.listens();
+        if setup.faults.any() {
+            inner.fault_draws.start(seed);
+        }
+        inner.workload_started = false;
+        inner.special_at = setup.max_steps.min(inner.watchdog_at);
+        self.recording.set(recorder.is_some());
+        inner.recorder = recorder;
+        self.step.set(0);
+        self.next_event.set(0);
+        self.changes.set(0);
+        self.watching.set(0);
+        self.stop.set(false);
+    }
+
+    fn end(&self) -> Outcome {
+        let inner = self.inner();
+        if self.recording.get() {
+            self.write_down_tasks();
+        }
+        inner.runnable.clear();
+        inner.timers.clear();
+        inner.watchers.clear();
+        inner.panic = None;
+        inner.extensions.clear();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.inner().copies.drop_all())) {
+            let record = PanicRecord::from_payload(&*payload);
+            inner.failure.get_or_insert_with(|| record.failure("a static's destructor".into()));
+        }
+        let failure = inner.failure.take();
+        let verdict = failure.as_ref().map_or(0, |failure| text_hash(&failure.rule));
+        let hash = mix(mix(inner.hash, self.step.get()), verdict);
+        let strategy =
+            std::mem::replace(&mut inner.strategy, Strategy::Random(crate::scheduler::Random));
+        Outcome {
+            steps: self.step.get(),
+            hash,
+            failure,
+            retire: inner.retire,
+            arm: strategy.arm(),
+            strategy,
+            recorder: inner.recorder.take(),
+        }
+    }
+
+    /// Resumes whoever is current until the execution stops.
+    fn drive(&self) {
+        loop {
+            let task = self.task.get();
+            // SAFETY: a boxed slot that lives as long as the execution; nobody else touches the
+            // field `fiber` while this reference lives.
+            let slot = unsafe { &mut (*task).fiber };
+            let Some(fiber) = slot.as_mut() else {
+                unreachable!("a task without a stack was chosen");
+            };
+            if let CoroutineResult::Return(()) = fiber.resume(()) {
+                self.recycle(slot);
+            }
+            if self.stop.get() {
+                break;
+            }
+        }
+    }
+
+    #[inline]
+    fn recycle(&self, slot: &mut Option<Fiber>) {
+        if let Some(fiber) = slot.take() {
+            self.inner().stacks.give(fiber.into_stack());
+        }
+    }
+
+    /// Ends the tasks that have not finished: youngest first, since a scoped task borrows from the
+    /// stack of the task that spawned it.
+    #[cold]
+    fn tear_down(&self) {
+        self.inner().mode = Mode::Dying;
+        self.next_event.set(0);
+        for id in (0..self.inner().n_tasks as u32).rev() {
+            self.set_current(id);
+            let task = self.task.get();
+            // SAFETY: as in `drive`.
+            let slot = unsafe { &mut (*task).fiber };
+            let Some(fiber) = slot.as_mut() else { continue };
+            if self.inner().retire {
+                // Its stack is lost with all it owns.
+                std::mem::forget(slot.take());
+            } else if self.inner().setup.leak_unfinished && fiber.started() {
+                // SAFETY: the scenario declared that nothing on its stacks needs its drop.
+                unsafe { fiber.force_reset() };
+                self.recycle(slot);
+            } else {
+                match fiber.resume(()) {
+                    CoroutineResult::Return(()) => self.recycle(slot),
+                    // It would not end: `abandon` said so.
+                    CoroutineResult::Yield(()) => std::mem::forget(slot.take()),
+                }
+            }
+        }
+    }
+
+    /// Makes a task and puts it among the runnable ones. `main` must not unwind.
+    ///
+    /// # Safety
+    ///
+    /// What `main` borrows must live until the task has ended.
+    #[inline]
+    pub(crate) unsafe fn create<F: FnOnce()>(&self, name: Option<Arc<str>>, main: F) -> u32 {
+        let inner = self.inner();
+        let id = inner.n_tasks as u32;
+        if inner.tasks.len() == inner.n_tasks {
+            inner.tasks.push(Box::new(Task::new()));
+        }
+        inner.n_tasks += 1;
+        inner.unfinished += 1;
+        let stack = inner.stacks.take();
+        let task = &mut inner.tasks[id as usize];
+        task.reset();
+        task.name = name;
+        let life = move |yielder: &TaskYielder, ()| {
+            in_task(|execution| execution.me().yielder = yielder);
+            if in_task(|execution| execution.inner().mode) == Mode::Dying {
+                drop(main);
+            } else {
+                main();
+            }
+            in_task(Self::finish);
+        };
+        // SAFETY: our caller answers for what `main` borrows; nothing else is borrowed.
+        task.fiber = Some(unsafe { Fiber::with_stack_unchecked(stack, life) });
+        inner.strategy.spawned(id, &mut inner.draws);
+        self.make_runnable(id);
+        id
+    }
+
+    /// The running task came to its end.
+    fn finish(&self) {
+        let locals = std::mem::take(&mut self.me().locals);
+        if !locals.is_empty() {
+            drop(locals);
+        }
+        let id = self.current.get();
+        let inner = self.inner();
+        self.me().finished = true;
+        inner.unfinished -= 1;
+        if inner.mode == Mode::Dying || self.stop.get() {
+            return;
+        }
+        if self.recording.get() {
+            self.record(None, What::Finished);
+        }
+        self.make_unrunnable(id);
+        if let Some(hold) = self.me().holds.first() {
+            let kind = hold.kind.name;
+            let name = self.object_name(hold.object);
+            self.fail(Failure::new("I-SP1", format!("a task ended holding {kind} of {name}")));
+            return;
+        }
+        self.enable(self.join_object(id), u8::MAX);
+        if inner.unfinished == 0 {
+            self.stop.set(true);
+        } else {
+            self.choose_next(SwitchReason::Finished);
+        }
+    }
+
+    /// Address that stands for the end of task `id`.
+    #[inline]
+    pub(crate) fn join_object(&self, id: u32) -> usize {
+        ptr::from_ref(&*self.inner().tasks[id as usize]).addr()
+    }
+
+    #[inline(always)]
+    pub(super) fn set_current(&self, id: u32) {
+        let step = self.step.get();
+        let task = &mut self.inner().tasks[id as usize];
+        task.switched_in = step;
+        self.current.set(id);
+        self.task.set(&raw mut **task);
+    }
+
+    #[inline]
+    pub(super) fn make_runnable(&self, id: u32) {
+        let inner = self.inner();
+        let task = &mut inner.tasks[id as usize];
+        if task.runnable_at == NOT_RUNNABLE {
+            task.runnable_at = inner.runnable.len() as u32;
+            inner.runnable.push(id);
+            inner.strategy_at = 0;
+            self.next_event.set(0);
+        }
+    }
+
+    #[inline]
+    pub(super) fn make_unrunnable(&self, id: u32) {
+        let inner = self.inner();
+        let at = std::mem::replace(&mut inner.tasks[id as usize].runnable_at, NOT_RUNNABLE);
+        if at != NOT_RUNNABLE {
+            inner.runnable.swap_remove(at as usize);
+            if let Some(&moved) = inner.runnable.get(at as usize) {
+                inner.tasks[moved as usize].runnable_at = at;
+            }
+        }
+    }
+
+    /// Suspends the running task to the host loop, which resumes `current`.
+    #[inline(always)]
+    pub(super) fn suspend(&self, task: *mut Task) {
+        // SAFETY: a boxed slot; the yielder was stored by the task's own coroutine, which runs.
+        let yielder = unsafe { (*task).yielder };
+        // SAFETY: lives on the task's stack below every frame of the task.
+        unsafe { &*yielder }.suspend(());
+        if self.inner().mode == Mode::Dying {
+            panics::unwind_dying();
+        }
+    }
+
+    /// Suspends a task that is never resumed.
+    pub(super) fn suspend_for_ever(&self, task: *mut Task) {
+        // SAFETY: as in `suspend`.
+        let yielder = unsafe { (*task).yielder };
+        // SAFETY: as in `suspend`.
+        unsafe { &*yielder }.suspend(());
+    }
+
+    /// Switches from the running task to `next`.
+    #[inline(always)]
+    pub(super) fn switch_to(&self, next: u32, reason: SwitchReason) {
+        let task = self.task.get();
+        self.leave(next, reason);
+        self.suspend(task);
+    }
+
+    /// The books of a switch: own steps, hash, record, who is current.
+    #[inline(always)]
+    pub(super) fn leave(&self, next: u32, reason: SwitchReason) {
+        let step = self.step.get();
+        let me = self.me();
+        me.own_steps += step - me.switched_in;
+        let inner = self.inner();
+        inner.hash = mix(inner.hash, step << 16 | u64::from(next));
+        if self.recording.get() {
+            self.record(None, What::Switch { to: next, reason });
+        }
+        self.set_current(next);
+    }
+
+    /// The visible part of the tasks for a scheduler, and its answer.
+    #[inline(always)]
+    pub(super) fn ask(&self, at_point: bool) -> u32 {
+        let inner = self.inner();
+        let mut turn = Turn {
+            step: self.step.get(),
+            current: self.current.get(),
+            runnable: &inner.runnable,
+            tasks: &inner.tasks[..inner.n_tasks],
+            draws: &mut inner.draws,
+            next_event: 0,
+        };
+        let next = if at_point {
+            inner.strategy.at_point(&mut turn)
+        } else {
+            inner.strategy.at_block(&mut turn)
+        };
+        inner.strategy_at = turn.next_event;
+        let next_event =
+            if self.recording.get() { 0 } else { turn.next_event.min(inner.special_at) };
+        self.next_event.set(next_event);
+        next
+    }
+
+    /// Own steps of the running task so far.
+    pub(super) fn own_steps(&self) -> u64 {
+        let me = self.me();
+        me.own_steps + (self.step.get() - me.switched_in)
+    }
+
+    /// The execution failed; the first failure is kept.
+    #[cold]
+    pub(crate) fn fail(&self, mut failure: Failure) {
+        let inner = self.inner();
+        if inner.failure.is_none() {
+            if failure.task.is_empty() {
+                failure.task = self.role(self.current.get());
+            }
+            inner.failure = Some(failure);
+        }
+        self.stop.set(true);
+    }
+
+    /// Fails and never returns to the calling task.
+    #[cold]
+    pub(crate) fn fail_here(&self, failure: Failure) -> ! {
+        self.fail(failure);
+        self.stop_here()
+    }
+
+    /// The execution is over: back to the host, to be unwound.
+    #[cold]
+    pub(crate) fn stop_here(&self) -> ! {
+        self.suspend(self.task.get());
+        panics::unwind_dying()
+    }
+}
+
+/// Steps between two looks at whether a task spins without a hint.
+pub(super) const WATCHDOG_STEPS: u64 = 4_096;
+
+/// Runs `f` with the execution of the calling task, which exists.
+#[inline(always)]
+fn in_task<R>(f: impl FnOnce(&'static Execution) -> R) -> R {
+    match current() {
+        Some(execution) => f(execution),
+        None => unreachable!("a task runs outside of its execution"),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn mix(hash: u64, value: u64) -> u64 {
+    (hash ^ value).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29)
+}
+
+/// A hash of a text that never changes: it is part of the schedule hash.
+pub(crate) fn text_hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| mix(hash, u64::from(byte)))
+}
+
+impl Inner {
+    pub(super) fn pending(&self, id: u32) -> Pending {
+        self.tasks[id as usize].pending
+    }
+}

@@ -1,0 +1,58 @@
+//! The machine: tasks as coroutines on one OS thread, and what makes them wait.
+//!
+//! - [`execution`]: one execution and its host loop;
+//! - [`point`]: scheduling points, the hot path;
+//! - [`wait`]: tasks that wait for locks, for each other, for time;
+//! - [`words`]: tasks that watch atomic words, spin loops among them;
+//! - [`holds`]: who owns which lock, and the wait-for graph;
+//! - [`panics`]: the first failure kept, nothing aborted;
+//! - [`statics`]: a copy of each `static` per execution;
+//! - [`recorder`]: the second pass, in which everything is written down.
+
+mod draws;
+mod execution;
+mod holds;
+mod panics;
+mod point;
+mod recorder;
+mod stacks;
+mod statics;
+mod task;
+mod wait;
+mod words;
+
+pub(crate) use draws::Draws;
+pub(crate) use execution::{Execution, Outcome, Setup, current, mix};
+pub(crate) use holds::{hold_begin, hold_end};
+pub(crate) use panics::{Dying, retire_requested};
+pub(crate) use recorder::{
+    Recorder, listening, log_event, name_object, note, recording,
+};
+pub(crate) use task::{Place, Task};
+pub(crate) use wait::{Request, Wake};
+pub(crate) use words::{block_on_bits, unwinding};
+
+/// The name by which scripts and reports call a task: `main`, its own name, with an ordinal from
+/// the second task of that name on, or `task 3`.
+pub(crate) fn task_role(tasks: &[Box<Task>], id: u32) -> String {
+    match &tasks[id as usize].name {
+        None if id == 0 => "main".to_owned(),
+        None => format!("task {id}"),
+        Some(name) => {
+            let earlier = tasks[..id as usize].iter();
+            match earlier.filter(|task| task.name.as_ref() == Some(name)).count() {
+                0 => name.to_string(),
+                n => format!("{name} {}", n + 1),
+            }
+        }
+    }
+}
+
+/// Whether the bug `name` is switched on in the current execution.
+#[inline]
+pub(crate) fn mutant_is(name: &str) -> bool {
+    match current() {
+        Some(execution) => execution.inner().setup.mutant.is_some_and(|mutant| mutant == name),
+        None => false,
+    }
+}

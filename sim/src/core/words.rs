@@ -1,0 +1,236 @@
+//! Tasks that watch atomic words: lock bits, predicates, spin loops.
+//!
+//! A watching task is disabled while what it watches is not as it wants, and enabled and disabled
+//! again as the word changes, by whoever changes it. Three kinds: a word whose bits must be clear,
+//! a word on which a predicate must hold, and a spin loop of the program's own, of which we only
+//! know that it gave a spin hint. For that one the latest objects the task touched are watched: at
+//! the first hint they are noted, at the second hint with no change in between the task blocks
+//! until one of them has another value than the one it saw. Should all other tasks end up waiting
+//! as well, every spinner gets one more lap, in case it looked at something else; a lap that
+//! changes nothing proves that nobody will ever go on.
+
+use super::execution::{Execution, current};
+use super::task::{Pending, Place, Spin, Wait, Watch};
+use crate::trace::{OpKind, SwitchReason};
+
+/// Class of waits on the bits of a word, a predicate, or a spin loop.
+const WATCH: u8 = 1 << 7;
+
+/// Blocks the calling task until the bits `mask` of the word at `object` are clear. Returns false
+/// if the caller must spin by itself: it is in no execution, or in spin-budget mode.
+pub(crate) fn block_on_bits(object: usize, mask: u64, place: Place) -> bool {
+    match current() {
+        Some(execution) if !execution.inner().setup.spin_budget => {
+            execution.watch(object, Watch::BitsClear(mask), place);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether the calling task is being unwound: locks are then granted to it whoever has them.
+#[inline]
+pub(crate) fn unwinding() -> bool {
+    current().is_some_and(Execution::is_unwinding)
+}
+
+impl Execution {
+    /// A word got another value.
+    #[inline(always)]
+    pub(crate) fn changed(&self, object: usize, old: u64, new: u64) {
+        self.changes.set(self.changes.get() + 1);
+        if self.watching.get() != 0 {
+            self.changed_slow(object, old, new);
+        }
+    }
+
+    #[inline(never)]
+    fn changed_slow(&self, object: usize, old: u64, new: u64) {
+        let current = self.current.get();
+        for at in 0..self.inner().watchers.len() {
+            let Some(&id) = self.inner().watchers.get(at) else { break };
+            let task = &mut self.inner().tasks[id as usize];
+            if id == current {
+                // It makes progress itself.
+                task.spin = Spin::No;
+                continue;
+            }
+            let (mut watches_it, mut satisfied) = (false, false);
+            for (watched, watch) in &mut task.watches {
+                if *watched == object {
+                    watches_it = true;
+                    self.update_watch(watch, old, new);
+                }
+                satisfied |= self.satisfied(watch, new);
+            }
+            if !watches_it {
+                continue;
+            }
+            task.spin_touched = true;
+            if task.wait.is_some() {
+                if satisfied {
+                    self.make_runnable(id);
+                } else {
+                    self.make_unrunnable(id);
+                }
+            }
+        }
+        if self.me().spin == Spin::No {
+            self.stop_watching(current);
+        }
+    }
+
+    /// Something about `object` changed that is not the value of a word: a lock was released.
+    #[inline]
+    pub(crate) fn touched(&self, object: usize) {
+        if self.watching.get() != 0 {
+            self.touched_slow(object);
+        }
+    }
+
+    #[cold]
+    fn touched_slow(&self, object: usize) {
+        for at in 0..self.inner().watchers.len() {
+            let id = self.inner().watchers[at];
+            let task = &mut self.inner().tasks[id as usize];
+            if task.watches.iter().any(|&(watched, _)| watched == object) {
+                task.spin_touched = true;
+                if task.spin == Spin::Waiting {
+                    self.wake_out_of_spin(id);
+                }
+            }
+        }
+    }
+
+    fn update_watch(&self, watch: &mut Watch, old: u64, new: u64) {
+        if let Watch::Differs { seen, differs } = watch {
+            *differs = *seen.get_or_insert(old) != new;
+        }
+    }
+
+    fn satisfied(&self, watch: &Watch, value: u64) -> bool {
+        match *watch {
+            Watch::Differs { differs, .. } => differs,
+            Watch::BitsClear(mask) => value & mask == 0,
+            Watch::Holds(predicate) => super::panics::pure(predicate, value),
+        }
+    }
+
+    /// Blocks the running task until `done` holds of the word at `object`.
+    pub(crate) fn watch_until(&self, object: usize, done: &dyn Fn(u64) -> bool, place: Place) {
+        let done: *const (dyn Fn(u64) -> bool + '_) = done;
+        self.watch(object, Watch::Holds(super::panics::erased(done)), place);
+    }
+
+    /// Blocks the running task on one watch.
+    pub(crate) fn watch(&self, object: usize, watch: Watch, place: Place) {
+        if self.is_unwinding() {
+            return;
+        }
+        let me = self.me();
+        me.pending = Pending { kind: OpKind::Spin, object, place };
+        me.watches.clear();
+        me.watches.push((object, watch));
+        self.start_watching();
+        self.block_watching(object);
+        self.stop_watching(self.current.get());
+    }
+
+    fn block_watching(&self, object: usize) {
+        self.me().wait = Some(Wait { object, class: WATCH, timed: false, sleeps: false });
+        self.block(SwitchReason::Blocked { object: None, owner: None });
+        self.me().wait = None;
+    }
+
+    fn start_watching(&self) {
+        let id = self.current.get();
+        let watchers = &mut self.inner().watchers;
+        if !watchers.contains(&id) {
+            watchers.push(id);
+            self.watching.set(watchers.len() as u32);
+        }
+    }
+
+    fn stop_watching(&self, id: u32) {
+        let watchers = &mut self.inner().watchers;
+        if let Some(at) = watchers.iter().position(|&watcher| watcher == id) {
+            watchers.swap_remove(at);
+            self.watching.set(watchers.len() as u32);
+        }
+        self.inner().tasks[id as usize].spin = Spin::No;
+    }
+
+    /// The running task said that it spins, or offered the processor.
+    pub(crate) fn spin_hint(&self, yields: bool, place: Place) {
+        let kind = if yields { OpKind::Yield } else { OpKind::Spin };
+        if yields {
+            let inner = self.inner();
+            inner.strategy.yielded(self.current.get());
+            inner.strategy_at = 0;
+            self.next_event.set(0);
+        }
+        self.point(kind, 0, place);
+        if self.is_unwinding() {
+            return;
+        }
+        if self.me().spin == Spin::Armed && !self.me().spin_touched {
+            self.spin_block(kind, place);
+        } else {
+            self.arm_spin();
+        }
+    }
+
+    /// The watchdog saw a task run long alone and change nothing.
+    pub(super) fn spin_without_hint(&self, place: Place) {
+        self.arm_spin();
+        self.spin_block(OpKind::Spin, place);
+    }
+
+    /// Watches the objects of the running task's latest steps.
+    fn arm_spin(&self) {
+        let me = self.me();
+        me.watches.clear();
+        for &object in &me.ring {
+            if object != 0 && !me.watches.iter().any(|&(watched, _)| watched == object) {
+                me.watches.push((object, Watch::Differs { seen: None, differs: false }));
+            }
+        }
+        me.spin = Spin::Armed;
+        me.spin_touched = false;
+        self.start_watching();
+    }
+
+    fn spin_block(&self, kind: OpKind, place: Place) {
+        let step = self.step.get();
+        let me = self.me();
+        let latest = (0..me.ring.len() as u64)
+            .map(|back| me.ring[step.wrapping_sub(back) as usize % me.ring.len()])
+            .find(|&object| object != 0);
+        let object = latest.unwrap_or(0);
+        me.pending = Pending { kind, object, place };
+        me.spin = Spin::Waiting;
+        for (_, watch) in &mut me.watches {
+            *watch = Watch::Differs { seen: None, differs: false };
+        }
+        self.block_watching(object);
+        // Its next lap either gets through or ends in the next hint.
+        let me = self.me();
+        me.spin = Spin::Armed;
+        me.spin_touched = false;
+    }
+
+    /// Nobody can run: every spinner that has not just proved that nothing changes gets one lap.
+    pub(super) fn wake_spinners(&self) -> bool {
+        let changes = self.changes.get();
+        let mut woken = false;
+        for id in 0..self.inner().n_tasks as u32 {
+            let task = &mut self.inner().tasks[id as usize];
+            if task.spin == Spin::Waiting && task.spin_confirmed != changes {
+                task.spin_confirmed = changes;
+                self.wake_out_of_spin(id);
+                woken = true;
+            }
+        }
+        woken
+    }
+}

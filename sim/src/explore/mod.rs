@@ -1,0 +1,16 @@
+//! Running a program under many schedules: sweeps, failures, replays.
+
+mod checker;
+mod environment;
+mod failure;
+mod faults;
+mod pilot;
+mod replay_line;
+mod report;
+mod sweep;
+
+pub use checker::{Checker, check};
+pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_shard};
+pub use failure::Failure;
+pub use faults::Faults;
+pub use report::{ArmCount, FirstFailure, Report};

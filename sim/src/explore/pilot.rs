@@ -1,0 +1,47 @@
+//! Pilots: a few executions with fixed seeds that tell schedulers how long a program is.
+
+use super::Checker;
+use crate::core::Execution;
+use crate::scheduler::{Pilot, Scheduler, Strategy, Survey};
+
+const PILOTS: u64 = 8;
+
+/// Measures the program, on an OS thread of its own: a pilot may cost its thread.
+///
+/// Half of the pilots walk at random, half keep one order of priorities. The upper quartile of the
+/// steps is taken: a change point drawn beyond the end of an execution is lost, and one drawn from
+/// too short a range never falls into the rest.
+pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
+    if matches!(
+        checker.scheduler,
+        Scheduler::Random | Scheduler::Sticky | Scheduler::Replay(_) | Scheduler::Script(_)
+    ) {
+        return Pilot::default();
+    }
+    std::thread::scope(|scope| scope.spawn(|| run_pilots(checker, body)).join().unwrap_or_default())
+}
+
+fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
+    let execution = Execution::new(checker.stack_bytes);
+    let mut pilots = Vec::new();
+    for i in 0..PILOTS {
+        let survey = Strategy::Survey(Box::new(Survey::new(i % 2 == 1)));
+        let outcome = execution.run(u64::MAX - i, &checker.setup, |_| survey, body, None);
+        if let Strategy::Survey(survey) = &outcome.strategy {
+            pilots.push(survey.result());
+        }
+        if outcome.retire {
+            break;
+        }
+    }
+    let quartile = |of: fn(&Pilot) -> u64| {
+        let mut values: Vec<_> = pilots.iter().map(of).collect();
+        values.sort_unstable();
+        values.get(values.len() * 3 / 4).copied().unwrap_or(0)
+    };
+    Pilot {
+        contended_steps: quartile(|pilot| pilot.contended_steps),
+        held_objects: quartile(|pilot| u64::from(pilot.held_objects)) as u32,
+        candidates: quartile(|pilot| pilot.candidates),
+    }
+}

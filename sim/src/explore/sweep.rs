@@ -1,0 +1,165 @@
+//! Sweeps: many seeds on several OS threads, with a result that does not depend on their number.
+//!
+//! Seeds are handed out in chunks of consecutive ones. A worker that finds a failure keeps it; with
+//! `stop_at_first` no worker goes beyond the lowest failing seed known, and what was run beyond the
+//! lowest one in the end is not counted, so that one job and two report the same.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::checker::Checker;
+use super::{ArmCount, FirstFailure, Report, pilot};
+use crate::core::{Execution, mix, retire_requested};
+use crate::scheduler::Pilot;
+
+const CHUNK: u64 = 256;
+
+/// What one chunk gave.
+struct Part {
+    /// Position of its first seed among the seeds of this shard.
+    from: u64,
+    report: Report,
+}
+
+struct Sweep<'a> {
+    checker: &'a Checker,
+    body: &'a (dyn Fn() + Sync),
+    stop: &'a AtomicBool,
+    done: &'a (dyn Fn(u64) + Sync),
+    /// Number of seeds of this shard.
+    n_seeds: u64,
+    next: AtomicU64,
+    /// Lowest position that failed, for `stop_at_first`.
+    lowest: AtomicU64,
+    parts: Mutex<Vec<Part>>,
+    pilot: Mutex<Option<Pilot>>,
+}
+
+/// Runs all seeds of `checker`.
+pub(super) fn run(
+    checker: &Checker,
+    body: &(dyn Fn() + Sync),
+    stop: &AtomicBool,
+    done: &(dyn Fn(u64) + Sync),
+) -> Report {
+    let sweep = Sweep {
+        checker,
+        body,
+        stop,
+        done,
+        n_seeds: checker.n_seeds(),
+        next: AtomicU64::new(0),
+        lowest: AtomicU64::new(u64::MAX),
+        parts: Mutex::new(Vec::new()),
+        pilot: Mutex::new(None),
+    };
+    let workers = (checker.jobs as u64).min(sweep.n_seeds.div_ceil(CHUNK)).max(1);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            spawn_worker(scope, &sweep, None);
+        }
+    });
+    sweep.finish()
+}
+
+/// Starts an OS thread that works until no chunk is left, or until it must retire; then another
+/// takes its place and the rest of its chunk.
+fn spawn_worker<'scope, 'env>(
+    scope: &'scope std::thread::Scope<'scope, 'env>,
+    sweep: &'scope Sweep<'env>,
+    rest: Option<Range<u64>>,
+) {
+    let name = format!("{} worker", sweep.checker.name);
+    let work = move || {
+        if let Some(rest) = sweep.work(rest) {
+            spawn_worker(scope, sweep, Some(rest));
+        }
+    };
+    let spawned = std::thread::Builder::new().name(name).spawn_scoped(scope, work);
+    if let Err(error) = spawned {
+        panic!("no thread for a worker: {error}");
+    }
+}
+
+impl Sweep<'_> {
+    /// Returns what is left of its chunk if this thread must retire.
+    fn work(&self, rest: Option<Range<u64>>) -> Option<Range<u64>> {
+        let execution = Execution::new(self.checker.stack_bytes);
+        let pilot = {
+            let mut known = self.pilot.lock().unwrap_or_else(|broken| broken.into_inner());
+            *known.get_or_insert_with(|| pilot::measure(self.checker, self.body))
+        };
+        let mut chunk = rest.or_else(|| self.take());
+        while let Some(range) = chunk {
+            if let Some(rest) = self.chunk(&execution, &pilot, range) {
+                return Some(rest);
+            }
+            chunk = self.take();
+        }
+        None
+    }
+
+    fn take(&self) -> Option<Range<u64>> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let from = self.next.fetch_add(CHUNK, Ordering::Relaxed);
+        let lowest = self.lowest.load(Ordering::Relaxed);
+        (from < self.n_seeds && from <= lowest).then(|| from..(from + CHUNK).min(self.n_seeds))
+    }
+
+    fn chunk(&self, execution: &Execution, pilot: &Pilot, range: Range<u64>) -> Option<Range<u64>> {
+        let checker = self.checker;
+        let mut report = Report::default();
+        let mut arms: BTreeMap<&'static str, ArmCount> = BTreeMap::new();
+        let mut rest = None;
+        for position in range.clone() {
+            let seed = checker.seed_at(position);
+            let strategy = |draws: &mut _| checker.scheduler.strategy(pilot, draws);
+            let outcome = execution.run(seed, &checker.setup, strategy, self.body, None);
+            report.executions += 1;
+            report.steps += outcome.steps;
+            report.hash = report.hash.wrapping_add(mix(outcome.hash, seed));
+            let arm = arms.entry(outcome.arm).or_default();
+            arm.executions += 1;
+            let retire = retire_requested(&outcome);
+            if let Some(failure) = outcome.failure {
+                arm.failures += 1;
+                report.failures += 1;
+                *report.rules.entry(failure.rule.clone()).or_default() += 1;
+                let execution = position + 1;
+                report.first_failure.get_or_insert(FirstFailure { seed, execution, failure });
+                if checker.stop_at_first {
+                    self.lowest.fetch_min(position, Ordering::Relaxed);
+                    if retire {
+                        rest = Some(0..0);
+                    }
+                    break;
+                }
+            }
+            if retire {
+                rest = Some(position + 1..range.end);
+                break;
+            }
+        }
+        report.arms = arms.into_iter().map(|(arm, count)| (arm.to_owned(), count)).collect();
+        (self.done)(report.executions);
+        let mut parts = self.parts.lock().unwrap_or_else(|broken| broken.into_inner());
+        parts.push(Part { from: range.start, report });
+        rest
+    }
+
+    fn finish(self) -> Report {
+        let lowest = self.lowest.into_inner();
+        let mut report = Report::default();
+        let parts = self.parts.into_inner().unwrap_or_else(|broken| broken.into_inner());
+        for part in parts.iter().filter(|part| part.from <= lowest) {
+            report.merge(&part.report);
+        }
+        let wanted = if lowest == u64::MAX { self.n_seeds } else { lowest + 1 };
+        report.stopped = report.executions < wanted;
+        report
+    }
+}

@@ -1,0 +1,117 @@
+//! Script: turns written by hand or made by shrinking.
+//!
+//! A turn runs one task until it notes a text, blocks, begins a hold, has taken some steps, or
+//! ends. A turn that cannot be kept is reported, and the seeded random walk goes on from there.
+
+use super::Turn;
+use crate::core::{Task, task_role};
+use crate::script::{Script, Until};
+
+pub(crate) struct Scripted {
+    script: Script,
+    /// The turn under way.
+    at: usize,
+    steps: u64,
+    diverged: Option<usize>,
+    /// Tasks by the turn's role, found once.
+    role: Option<u32>,
+}
+
+impl Scripted {
+    pub(crate) fn new(script: Script) -> Self {
+        Self { script, at: 0, steps: 0, diverged: None, role: None }
+    }
+
+    fn advance(&mut self) {
+        self.at += 1;
+        self.steps = 0;
+        self.role = None;
+    }
+
+    pub(crate) fn noted(&mut self, task: u32, text: &str) -> bool {
+        let hit = self.role == Some(task)
+            && self.script.turns.get(self.at).is_some_and(|turn| turn.note_matches(text));
+        if hit {
+            self.advance();
+        }
+        hit
+    }
+
+    pub(crate) fn held(&mut self, task: u32, kind: &str, name: &dyn Fn() -> String) -> bool {
+        let hit = self.role == Some(task)
+            && match self.script.turns.get(self.at).map(|turn| &turn.until) {
+                Some(Until::Holding { kind: wanted, object }) => {
+                    wanted == kind && object.as_ref().is_none_or(|object| *object == name())
+                }
+                _ => false,
+            };
+        if hit {
+            self.advance();
+        }
+        hit
+    }
+
+    pub(crate) fn at_point(&mut self, turn: &mut Turn<'_>) -> u32 {
+        turn.next_event = Turn::ALWAYS;
+        if self.role == Some(turn.current)
+            && let Some(Until::Steps(n)) = self.script.turns.get(self.at).map(|turn| &turn.until)
+        {
+            if self.steps >= *n {
+                self.advance();
+            }
+            self.steps += 1;
+        }
+        self.choose(turn)
+    }
+
+    pub(crate) fn at_block(&mut self, turn: &mut Turn<'_>) -> u32 {
+        turn.next_event = Turn::ALWAYS;
+        self.choose(turn)
+    }
+
+    fn choose(&mut self, turn: &mut Turn<'_>) -> u32 {
+        if self.diverged.is_some() {
+            return turn.pick();
+        }
+        loop {
+            let lowest = turn.runnable.iter().copied().min().unwrap_or(turn.current);
+            let Some(next) = self.script.turns.get(self.at) else { return lowest };
+            if self.role.is_none() {
+                self.role = find(turn.tasks, &next.role);
+            }
+            let Some(role) = self.role else { return lowest };
+            let task = &turn.tasks[role as usize];
+            if task.is_runnable() {
+                if role != turn.current && self.steps == 0 {
+                    // It carries out the operation it was about to.
+                    self.steps = 1;
+                }
+                return role;
+            }
+            match next.until {
+                Until::End if task.finished => self.advance(),
+                Until::Blocked if !task.finished => self.advance(),
+                // Whoever it waits for may run, so that it can come to its end.
+                Until::End => return lowest,
+                _ => {
+                    self.diverged = Some(self.at);
+                    return turn.pick();
+                }
+            }
+        }
+    }
+
+    pub(crate) fn divergence(&self) -> Option<String> {
+        let n = self.script.turns.len();
+        match self.diverged {
+            Some(at) => Some(format!("diverged at turn {} of {n}", at + 1)),
+            // What is left may be a turn that ends with its task.
+            None if self.at + 1 < n => Some(format!("ended in turn {} of {n}", self.at + 1)),
+            None => None,
+        }
+    }
+}
+
+fn find(tasks: &[Box<Task>], role: &str) -> Option<u32> {
+    (0..tasks.len() as u32).find(|&id| task_role(tasks, id) == role)
+}

@@ -1,0 +1,77 @@
+//! Survey: what the pilot executions run, a random walk or one priority order, and count.
+//!
+//! PCT needs the number of steps at which there is a choice, and the lens the number of held words
+//! and of operations on them. Both are measured on a few executions with fixed seeds, so they
+//! depend on the program alone.
+
+use std::collections::BTreeMap;
+
+use super::pct::{Contended, Priorities};
+use super::{Pilot, Turn};
+use crate::core::Draws;
+
+pub(crate) struct Survey {
+    contended: Contended,
+    /// Without priorities it is a random walk.
+    priorities: Option<Priorities>,
+    /// Operations by object. Only counts leave, so that the order of addresses does not matter.
+    operations: BTreeMap<usize, u64>,
+    held: Vec<usize>,
+}
+
+impl Survey {
+    pub(crate) fn new(with_priorities: bool) -> Self {
+        Self {
+            contended: Contended::default(),
+            priorities: with_priorities.then(Priorities::default),
+            operations: BTreeMap::new(),
+            held: Vec::new(),
+        }
+    }
+
+    pub(crate) fn spawned(&mut self, task: u32, draws: &mut Draws) {
+        if let Some(priorities) = &mut self.priorities {
+            priorities.spawned(task, draws);
+        }
+    }
+
+    pub(crate) fn yielded(&mut self, task: u32) {
+        if let Some(priorities) = &mut self.priorities {
+            priorities.yielded(task);
+        }
+    }
+
+    pub(crate) fn held(&mut self, object: usize) -> bool {
+        if !self.held.contains(&object) {
+            self.held.push(object);
+        }
+        false
+    }
+
+    pub(crate) fn at_point(&mut self, turn: &mut Turn<'_>) -> u32 {
+        if turn.runnable.len() > 1 {
+            let object = turn.tasks[turn.current as usize].pending.object;
+            *self.operations.entry(object).or_default() += 1;
+        }
+        self.at_block(turn)
+    }
+
+    pub(crate) fn at_block(&mut self, turn: &mut Turn<'_>) -> u32 {
+        self.contended.update(turn);
+        turn.next_event = Turn::ALWAYS;
+        match &self.priorities {
+            Some(priorities) => priorities.highest(turn.runnable),
+            None => turn.pick(),
+        }
+    }
+
+    pub(crate) fn result(&self) -> Pilot {
+        let operations: u64 =
+            self.held.iter().map(|object| self.operations.get(object).copied().unwrap_or(0)).sum();
+        Pilot {
+            contended_steps: self.contended.steps,
+            held_objects: self.held.len() as u32,
+            candidates: operations / (self.held.len() as u64).max(1),
+        }
+    }
+}

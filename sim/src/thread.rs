@@ -1,2 +1,0 @@
-//! `std::thread`.
-pub use std::thread::*;

@@ -1,0 +1,208 @@
+//! Handles: what a spawn returns, and what `current` is.
+#![expect(unsafe_code, reason = "passes a task's result to who joins it")]
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use std::thread as real;
+
+use crate::core::{Execution, Request, current};
+use crate::trace::OpKind;
+
+/// Where a task leaves its result for whoever joins it.
+pub(super) struct Packet<T>(UnsafeCell<Option<real::Result<T>>>);
+
+// SAFETY: written by the task before it ends and read after it ended, on one OS thread.
+unsafe impl<T: Send> Sync for Packet<T> {}
+// SAFETY: as above; the value may be dropped wherever the last handle is.
+unsafe impl<T: Send> Send for Packet<T> {}
+
+impl<T> Packet<T> {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(None)))
+    }
+
+    pub(super) fn put(&self, result: real::Result<T>) {
+        // SAFETY: the task is the only one to write, once, and nobody reads before it ended.
+        unsafe { *self.0.get() = Some(result) };
+    }
+
+    fn take(&self) -> Option<real::Result<T>> {
+        // SAFETY: the task has ended, and joining consumes the only handle.
+        let slot = unsafe { &mut *self.0.get() };
+        slot.take()
+    }
+}
+
+/// A task of one execution.
+#[derive(Clone)]
+pub(super) struct TaskRef {
+    pub(super) id: u32,
+    pub(super) epoch: u64,
+    pub(super) name: Option<Arc<str>>,
+}
+
+impl TaskRef {
+    /// The execution it belongs to, which must be the present one.
+    fn execution(&self) -> &'static Execution {
+        let execution = current().filter(|execution| execution.inner().epoch == self.epoch);
+        let Some(execution) = execution else {
+            panic!("the handle of a task was used outside of the execution that made it");
+        };
+        execution
+    }
+
+    fn is_finished(&self) -> bool {
+        let execution = self.execution();
+        execution.inner().tasks[self.id as usize].finished
+    }
+
+    /// Waits until the task has ended.
+    pub(super) fn wait(&self, place: &'static Location<'static>) {
+        let execution = self.execution();
+        let object = execution.join_object(self.id);
+        execution.point(OpKind::Join, object, place);
+        while !self.is_finished() && !execution.is_unwinding() {
+            let request = Request {
+                kind: OpKind::Join,
+                object,
+                class: 1,
+                deadline_ns: None,
+                sleeps: true,
+            };
+            execution.wait(request, place);
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(super) enum Who {
+    Real(real::Thread),
+    Task(TaskRef),
+}
+
+/// As `std::thread::Thread`.
+#[derive(Clone)]
+pub struct Thread(pub(super) Who);
+
+impl Thread {
+    /// The identity of this thread, unique as long as the process lasts.
+    #[must_use]
+    pub fn id(&self) -> ThreadId {
+        ThreadId(match &self.0 {
+            Who::Real(thread) => Id::Real(thread.id()),
+            Who::Task(task) => Id::Task(task.epoch, task.id),
+        })
+    }
+
+    /// The name it was given; `main` for the task that runs the body of an execution.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match &self.0 {
+            Who::Real(thread) => thread.name(),
+            Who::Task(TaskRef { id: 0, name: None, .. }) => Some("main"),
+            Who::Task(task) => task.name.as_deref(),
+        }
+    }
+
+    /// Lets the thread's present or next `park` return.
+    #[track_caller]
+    pub fn unpark(&self) {
+        match &self.0 {
+            Who::Real(thread) => thread.unpark(),
+            Who::Task(task) => {
+                super::park::unpark(task.execution(), task.id, Location::caller());
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread").field("id", &self.id()).field("name", &self.name()).finish()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Id {
+    Real(real::ThreadId),
+    Task(u64, u32),
+}
+
+/// As `std::thread::ThreadId`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThreadId(Id);
+
+impl fmt::Debug for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Id::Real(id) => id.fmt(f),
+            Id::Task(_, id) => write!(f, "ThreadId(task {id})"),
+        }
+    }
+}
+
+pub(super) enum Handle<T> {
+    Real(real::JoinHandle<T>),
+    Task(Arc<Packet<T>>),
+}
+
+/// As `std::thread::JoinHandle`.
+pub struct JoinHandle<T> {
+    pub(super) handle: Handle<T>,
+    pub(super) thread: Thread,
+}
+
+impl<T> JoinHandle<T> {
+    /// The thread it belongs to.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// Waits for the thread to end; returns what its closure returned, or its panic.
+    ///
+    /// # Errors
+    ///
+    /// The panic's payload, outside of executions. Inside one a panic ends the execution.
+    #[track_caller]
+    pub fn join(self) -> real::Result<T> {
+        match self.handle {
+            Handle::Real(handle) => handle.join(),
+            Handle::Task(packet) => join(&self.thread, &packet, Location::caller()),
+        }
+    }
+
+    /// Whether the thread has ended.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.handle {
+            Handle::Real(handle) => handle.is_finished(),
+            Handle::Task(_) => is_finished(&self.thread, Location::caller()),
+        }
+    }
+}
+
+pub(super) fn join<T>(
+    thread: &Thread,
+    packet: &Packet<T>,
+    place: &'static Location<'static>,
+) -> real::Result<T> {
+    let Who::Task(task) = &thread.0 else { unreachable!("the handle of a task names a task") };
+    task.wait(place);
+    packet.take().unwrap_or_else(|| Err(Box::new("the execution is over")))
+}
+
+pub(super) fn is_finished(thread: &Thread, place: &'static Location<'static>) -> bool {
+    let Who::Task(task) = &thread.0 else { unreachable!("the handle of a task names a task") };
+    let execution = task.execution();
+    execution.point(OpKind::Load, execution.join_object(task.id), place);
+    task.is_finished()
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("thread", &self.thread).finish_non_exhaustive()
+    }
+}

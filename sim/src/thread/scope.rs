@@ -1,0 +1,163 @@
+//! Scoped threads.
+#![expect(unsafe_code, reason = "scoped tasks borrow from the task that spawned them")]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex};
+use std::thread as real;
+
+use super::join::{Packet, Thread, Who, is_finished, join};
+use super::spawn::start;
+use crate::core::current;
+
+/// As `std::thread::Scope`.
+pub struct Scope<'scope, 'env: 'scope> {
+    real: Option<&'scope real::Scope<'scope, 'env>>,
+    /// The tasks spawned into it, in an execution.
+    tasks: Mutex<Vec<Thread>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// As `std::thread::scope`: all threads spawned into the scope have ended when it returns.
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let place = Location::caller();
+    let Some(execution) = current() else { return real_scope(f) };
+    let scope = Scope { real: None, tasks: Mutex::default(), scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    if let Err(payload) = &result {
+        execution.caught_panic(&**payload);
+        if !execution.is_unwinding() {
+            // Tasks of the scope borrow from this frame: the machine ends them before it.
+            execution.stop_here();
+        }
+    }
+    let mut joined = 0;
+    loop {
+        let tasks = scope.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(Thread(Who::Task(task))) = tasks.get(joined).cloned() else { break };
+        drop(tasks);
+        task.wait(place);
+        joined += 1;
+    }
+    result.unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+fn real_scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    real::scope(|inner| {
+        // Where `std` keeps its own scope for the whole call, ours must live as long: on the heap,
+        // until `std::thread::scope` has returned.
+        let ours = Box::new(Scope {
+            real: Some(inner),
+            tasks: Mutex::default(),
+            scope: PhantomData,
+            env: PhantomData,
+        });
+        f(Box::leak(ours))
+    })
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    pub(super) fn real(&self) -> Option<&'scope real::Scope<'scope, 'env>> {
+        self.real
+    }
+
+    /// Spawns a thread that may borrow what outlives the scope.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        match self.real {
+            Some(scope) => {
+                let handle = scope.spawn(f);
+                let thread = Thread(Who::Real(handle.thread().clone()));
+                ScopedJoinHandle { handle: ScopedHandle::Real(handle), thread }
+            }
+            None => self.start(None, f, Location::caller()),
+        }
+    }
+
+    pub(super) fn start<F, T>(
+        &'scope self,
+        name: Option<Arc<str>>,
+        f: F,
+        place: &'static Location<'static>,
+    ) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let Some(execution) = current() else {
+            panic!("a scope was used outside of the execution that made it");
+        };
+        // SAFETY: `scope` waits for the task before 'scope ends. If the execution ends first, the
+        // machine ends tasks in the reverse order of their creation, this one before its scope.
+        let (packet, thread) = unsafe { start(execution, name, f, place) };
+        let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        tasks.push(thread.clone());
+        ScopedJoinHandle { handle: ScopedHandle::Task(packet), thread }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+pub(super) enum ScopedHandle<'scope, T> {
+    Real(real::ScopedJoinHandle<'scope, T>),
+    Task(Arc<Packet<T>>),
+}
+
+/// As `std::thread::ScopedJoinHandle`.
+pub struct ScopedJoinHandle<'scope, T> {
+    pub(super) handle: ScopedHandle<'scope, T>,
+    pub(super) thread: Thread,
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// The thread it belongs to.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// Waits for the thread to end; returns what its closure returned, or its panic.
+    ///
+    /// # Errors
+    ///
+    /// The panic's payload, outside of executions. Inside one a panic ends the execution.
+    #[track_caller]
+    pub fn join(self) -> real::Result<T> {
+        match self.handle {
+            ScopedHandle::Real(handle) => handle.join(),
+            ScopedHandle::Task(packet) => join(&self.thread, &packet, Location::caller()),
+        }
+    }
+
+    /// Whether the thread has ended.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.handle {
+            ScopedHandle::Real(handle) => handle.is_finished(),
+            ScopedHandle::Task(_) => is_finished(&self.thread, Location::caller()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").field("thread", &self.thread).finish_non_exhaustive()
+    }
+}
