@@ -1,6 +1,6 @@
 //! Judging committed seeds: does a seed still fail as recorded, and is what it found still mended?
 
-use holdup::explore::{Failure, Scheduler};
+use holdup::{Failure, Scheduler};
 
 use crate::scenario::Scenario;
 use crate::seed_file::{CheckedEntry, SeedFile};

@@ -3,7 +3,7 @@
 //! Drawn from the script, not from a seed, so that it stays while the code moves. It holds nothing
 //! that differs between machines, and no line numbers.
 
-use holdup::explore::Scheduler;
+use holdup::Scheduler;
 
 use crate::scenario::Scenario;
 
@@ -16,7 +16,8 @@ pub fn draw(scenario: &Scenario) -> Option<String> {
         Some(case) => format!("with the bug {}: {}", case.name, case.note),
         None => "as the code is".into(),
     };
-    let left = trace.divergence.as_ref().map(|how| format!("\nthe script {how}")).unwrap_or_default();
+    let left =
+        trace.divergence.as_ref().map(|how| format!("\nthe script {how}")).unwrap_or_default();
     let verdict = match &trace.failure {
         Some(failure) => format!("fails with {}: {}", failure.rule, failure.message),
         None => "passes".into(),

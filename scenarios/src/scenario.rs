@@ -19,7 +19,8 @@
 //! # assert!(holdup_scenarios::registry::find("pin-vs-evict").is_ok());
 //! ```
 
-use holdup::explore::{Checker, Faults, Scheduler, Script};
+use holdup::script::Script;
+use holdup::{Checker, Faults, Scheduler};
 
 /// Areas whose programs judge schedulers. They are left out of sweeps, mutants and the tour
 /// unless they are named.

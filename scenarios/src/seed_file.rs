@@ -9,7 +9,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use holdup::explore::{Scheduler, Script};
+use holdup::Scheduler;
+use holdup::script::Script;
 use serde::Deserialize;
 
 use crate::registry::{self, UnknownName};
@@ -232,7 +233,7 @@ fn check(scenario: &'static Scenario, entry: SeedEntry) -> Result<CheckedEntry, 
     };
     let script = match &entry.script {
         None => None,
-        Some(text) => Some(text.parse::<Script>().map_err(|error| format!("script: {error}"))?),
+        Some(text) => Some(text.parse::<Script>().map_err(|error| error.to_string())?),
     };
     Ok(CheckedEntry { entry, scheduler, mutant, script })
 }
@@ -341,7 +342,7 @@ mod tests {
             SeedEntry { script: Some("whatever comes".into()), ..entry(1) },
         ];
         for (entry, says) in
-            wrong.into_iter().zip(["luck", "did you mean `demo.no_recheck`", "whatever"])
+            wrong.into_iter().zip(["luck", "did you mean `demo.no_recheck`", "found `comes`"])
         {
             let message = check(scenario, entry).unwrap_err();
             assert!(message.contains(says), "{message}");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use holdup::explore::{Report, Scheduler};
+use holdup::{Report, Scheduler};
 
 use crate::numbers::Shard;
 use crate::scenario::Scenario;
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    fn checker(&self, seeds: Range<u64>) -> holdup::explore::Checker {
+    fn checker(&self, seeds: Range<u64>) -> holdup::Checker {
         self.scenario
             .checker(&self.scheduler, self.mutant)
             .seeds(seeds)

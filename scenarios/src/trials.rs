@@ -5,7 +5,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use holdup::explore::{FirstFailure, Scheduler};
+use holdup::Scheduler;
+use holdup::explore::FirstFailure;
 
 use crate::scenario::Scenario;
 

@@ -162,6 +162,20 @@ fn mutants_has_the_promised_keys() {
 }
 
 #[test]
+fn the_tour_shows_why_a_portfolio_and_one_caught_bug() {
+    let tour = json(&["--json"]);
+
+    assert_keys(&tour, &["scenarios", "portfolio", "report", "replay"]);
+    let lossy = &tour["portfolio"][1];
+    assert_eq!(lossy["name"], "lossy-unpin");
+    assert!(lossy["executions_median"]["random"].is_u64());
+    let replay = tour["replay"].as_str().unwrap();
+    assert!(tour["report"].as_str().unwrap().ends_with(replay));
+    let arguments = replay.strip_prefix("cargo run --release -- ").unwrap();
+    assert_eq!(status(&arguments.split(' ').collect::<Vec<_>>()), 1, "the line replays the bug");
+}
+
+#[test]
 fn run_ends_with_its_hash_and_nothing_else_says_hash() {
     let seed = failing_seed();
     let failing = [&["run"], &BUG[..], &["--seed", &seed, "--trace"]].concat();
@@ -256,7 +270,7 @@ fn malformed_files_are_refused_and_left_alone() {
     let store = file("s.db", "these are notes, and no database at all; nobody may write here");
 
     assert!(refusal(&["replay", &seeds]).contains("entry 0 (line 1)"));
-    assert!(refusal(&["replay", &script]).contains("whatever comes"));
+    assert!(refusal(&["replay", &script]).contains("x.script: script line 2: found `comes`"));
     assert!(refusal(&["replay", &nameless]).contains("# scenario: NAME"));
     assert!(refusal(&["sweep", "--store", &store]).contains("not a SQLite file"));
     assert!(std::fs::read_to_string(Path::new(&store)).unwrap().starts_with("these are notes"));
@@ -303,7 +317,7 @@ fn a_signal_stops_a_sweep_which_then_resumes() {
     };
     let finished_chunks = || {
         let connection = rusqlite::Connection::open(&store)?;
-        connection.query_row("select count(*) from runs", [], |row| row.get::<_, u64>(0))
+        connection.query_row("select count(*) from runs", [], |row| row.get::<_, i64>(0))
     };
     let child = sweep("1000000000", &[]).spawn().unwrap();
     while finished_chunks().unwrap_or(0) == 0 {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use holdup::explore::{Report, Scheduler};
+use holdup::explore::{Environment, FirstFailure};
+use holdup::{Report, Scheduler};
 use holdup_scenarios::corpus::replay_line;
 use holdup_scenarios::{Scenario, registry};
 
@@ -23,13 +24,20 @@ fn assert_none(findings: &[String], replay: Option<String>) {
 
 #[test]
 fn no_schedule_breaks_a_rule() {
+    let environment = Environment::read().unwrap_or_else(|error| panic!("{error}"));
+    let schedulers = match &environment.scheduler {
+        Some(scheduler) => vec![scheduler.clone()],
+        None => SCHEDULERS.map(scheduler).to_vec(),
+    };
     let (mut findings, mut replay) = (Vec::new(), None);
     for scenario in registry::all() {
-        for name in SCHEDULERS {
-            let checker = scenario.checker(&scheduler(name), None).seeds(0..SEEDS).jobs(2);
-            if let Some(first) = checker.run(&scenario.body).first_failure {
-                findings.push(format!("{} under {name}: {}", scenario.name, first.failure.message));
-                replay.get_or_insert(replay_line(scenario, name, first.seed, None));
+        for scheduler in &schedulers {
+            let checker = scenario.checker(scheduler, None).seeds(0..SEEDS).jobs(2);
+            let report = checker.environment(&environment).run(&scenario.body);
+            if let Some(FirstFailure { seed, failure, .. }) = report.first_failure {
+                let name = scheduler.to_string();
+                findings.push(format!("{} under {name}: {failure}", scenario.name));
+                replay.get_or_insert(replay_line(scenario, &name, seed, None));
             }
         }
     }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use holdup::explore::Scheduler;
+use holdup::Scheduler;
 
 /// How a command ended; the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! `holdup mutants`: how many executions it takes to catch each bug.
 
-use holdup::explore::Scheduler;
+use holdup::Scheduler;
 use holdup_scenarios::numbers::parse_count;
 use holdup_scenarios::trials::{Hunt, Trials};
 use holdup_scenarios::{MutantCase, Scenario, registry};
@@ -42,7 +42,8 @@ struct Row {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let cases = select(&arguments.names)?;
     let stop = Stop::on_signal()?;
-    let bar = progress::bar(cases.len() as u64 * arguments.trials, "trials");
+    let n_cases = cases.len();
+    let bar = progress::bar(n_cases as u64 * arguments.trials, "trials");
     let mut rows = Vec::new();
     for (scenario, case) in cases {
         if stop.is_asked() {
@@ -63,8 +64,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
     bar.finish_and_clear();
     print(arguments, &rows)?;
+    let unfinished = rows.len() < n_cases || rows.iter().any(|row| row.trials.stopped);
     let missed = rows.iter().any(|row| row.trials.executions.contains(&None));
-    Ok(if stop.is_asked() { Exit::Stopped } else { Exit::failed_if(missed) })
+    Ok(if unfinished { Exit::Stopped } else { Exit::failed_if(missed) })
 }
 
 fn select(names: &[String]) -> anyhow::Result<Vec<(&'static Scenario, &'static MutantCase)>> {

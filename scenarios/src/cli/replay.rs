@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use holdup::explore::{Scheduler, Script};
+use holdup::Scheduler;
+use holdup::script::Script;
 use holdup_scenarios::numbers::parse_seed;
 use holdup_scenarios::seed_file::SeedFile;
 use holdup_scenarios::{Scenario, corpus, registry};
@@ -108,7 +109,7 @@ fn replay_script(
     };
     let seed = header("seed").map_or(Ok(0), parse_seed)?;
     let script: Script =
-        text.parse().map_err(|error| anyhow::anyhow!("script {}: {error}", path.display()))?;
+        text.parse().map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
 
     let checker = scenario.checker(&Scheduler::Script(script), mutant);
     let trace = checker.trace(seed, &scenario.body);

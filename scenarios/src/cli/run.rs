@@ -4,7 +4,8 @@
 //! (`--json`, or a `--format` other than text) stands alone; its hash is in the document or, where
 //! the format has no place for it, on standard error.
 
-use holdup::explore::{Scheduler, Trace};
+use holdup::Scheduler;
+use holdup::trace::Trace;
 use holdup_scenarios::corpus::replay_line;
 use holdup_scenarios::numbers::parse_seed;
 use holdup_scenarios::{Scenario, registry};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use holdup::explore::Scheduler;
+use holdup::Scheduler;
 use holdup_scenarios::corpus::replay_line;
 use holdup_scenarios::numbers::{SeedRange, Shard, parse_count, parse_duration};
 use holdup_scenarios::seed_file::{self, SeedEntry};

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use holdup::explore::Scheduler;
+use holdup::Scheduler;
 use holdup_scenarios::corpus::replay_line;
 use holdup_scenarios::numbers::Shard;
 use holdup_scenarios::sweep::{Plan, Tally, chunks};

@@ -73,10 +73,12 @@ fn unpin_as_owner(buffer: &Header) {
         holdup::note!("counts {} on buffer 0", pins(state));
         if holdup::mutant::is("demo.lossy_unpin") {
             buffer.state.store(state - 1, Ordering::Release);
+            holdup::note!("unpins buffer 0");
             return;
         }
         assert!(pins(state) > 0, "I-REF2: pins are never below 0, but the owner's pin is gone");
         if buffer.replace(state, state - 1) {
+            holdup::note!("unpins buffer 0");
             return;
         }
     }
