@@ -243,7 +243,9 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
     }
     let header = ["scenario", "executions", "steps/s", "failures", "distinct", "hash"];
     let right = ["executions", "steps/s", "failures", "distinct"];
-    let mut text = output::table(&header, &right, rows.iter().map(to_row));
+    let columns = if output::width() < output::NARROW { 4 } else { header.len() };
+    let cells = rows.iter().map(|row| to_row(row, columns));
+    let mut text = output::table(&header[..columns], &right, cells);
     for row in rows {
         if !row.complete {
             text += &format!("\n{} was stopped before its end\n", row.plan.scenario.name);
@@ -266,15 +268,18 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
     output::print(&text)
 }
 
-fn to_row(row: &Row) -> Vec<String> {
-    vec![
+/// The first `columns` cells of its row.
+fn to_row(row: &Row, columns: usize) -> Vec<String> {
+    let mut cells = vec![
         row.plan.scenario.name.into(),
         output::grouped(row.tally.executions),
         output::rate(row.steps_now, row.time.as_secs_f64()),
         output::grouped(row.tally.failures),
         row.tally.rules.len().to_string(),
         output::hex(row.tally.hash),
-    ]
+    ];
+    cells.truncate(columns);
+    cells
 }
 
 fn to_json(row: &Row) -> Value {
