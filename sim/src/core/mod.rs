@@ -12,12 +12,12 @@
 
 mod draws;
 mod execution;
+mod fiber;
 mod holds;
 mod panics;
 mod point;
 mod recorder;
 mod services;
-mod stacks;
 mod statics;
 mod task;
 mod wait;

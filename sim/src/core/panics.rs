@@ -100,7 +100,7 @@ impl Execution {
         self.stop.set(true);
         loop {
             let task = self.task.get();
-            self.suspend_for_ever(task);
+            self.transfer(task);
         }
     }
 
