@@ -52,8 +52,8 @@
 //! To switch a crate over:
 //!
 //! 1. Change imports: `std::sync`, `std::thread`, `std::time` and `std::hint` become
-//!    `holdup::sync`, `holdup::thread`, `holdup::time` and `holdup::hint`. Gather them in one module
-//!    of yours, so that there is one place to look at.
+//!    `holdup::sync`, `holdup::thread`, `holdup::time` and `holdup::hint`. Gather them in one
+//!    module of yours, so that there is one place to look at.
 //! 2. Depend on `holdup` plainly, and once more with `features = ["sim"]` under
 //!    `[dev-dependencies]`.
 //! 3. Write a test that spawns two or three threads, and give it `#[holdup::test]`.
@@ -70,20 +70,29 @@
 //! | [`hold`] | which stretches of code own a lock, and what they must not do meanwhile |
 //! | [`mutant`] | known bugs, switched back on to show that a test can fail |
 //! | [`cell`], [`fs`] | `std`'s, not instrumented yet |
-#![cfg_attr(feature = "sim", doc = "| [`explore`] | [`Checker`], [`check`], [`Report`], [`Failure`], the environment |")]
-#![cfg_attr(feature = "sim", doc = "| [`scheduler`] | who decides: random, sticky, PCT, lens, a portfolio of them, a replay, a script |")]
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`explore`] | [`Checker`], [`check`], [`Report`], [`Failure`], the environment |"
+)]
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`scheduler`] | who decides: random, sticky, PCT, lens, a portfolio; a replay, a script |"
+)]
 #![cfg_attr(feature = "sim", doc = "| [`script`] | schedules in words, which survive edits |")]
-#![cfg_attr(feature = "sim", doc = "| [`trace`] | an execution as a timeline, a report, JSON, Perfetto, a page |")]
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`trace`] | an execution as a timeline, a report, JSON, Perfetto, a page |"
+)]
 //!
 //! # What is simulated, and what is not
 //!
 //! - Interleavings: all of locks, condition variables, atomics, threads and sleeping. A task that
 //!   waits is not run until it can go on, spin loops included, so a deadlock is reported when it
 //!   closes, with owners and places, and a spin loop that nobody will end is a livelock.
-//! - Values are sequentially consistent for now, whatever `Ordering` says. A bug that needs a weaker
-//!   order is not found.
-//! - Plain memory is not watched yet: an unordered access through `UnsafeCell` goes unnoticed unless
-//!   an assertion sees its effect.
+//! - Values are sequentially consistent for now, whatever `Ordering` says. A bug that needs a
+//!   weaker order is not found.
+//! - Plain memory is not watched yet: an unordered access through `UnsafeCell` goes unnoticed
+//!   unless an assertion sees its effect.
 //! - A `static` of an instrumented type starts anew in every execution (on Linux).
 //! - Time is virtual. It passes with the steps, and leaps when everybody waits.
 //! - `mpsc`, `Once`, `OnceLock`, `LazyLock` and `Barrier` are `std`'s own: a task that waits on
@@ -93,15 +102,15 @@
 //!
 //! # Environment
 //!
-//! Read by [`macro@test`] and by `check`. Without these, tests run fixed seeds. A malformed value is
-//! an error.
+//! Read by [`macro@test`] and by `check`. Without these, tests run fixed seeds. A malformed value
+//! is an error.
 //!
 //! | variable | meaning |
 //! | --- | --- |
 //! | `HOLDUP_SEED` | run this one seed, decimal or `0x` |
 //! | `HOLDUP_SEEDS` | run this many seeds, or the seeds `A..B` |
 //! | `HOLDUP_SHARD` | `I/N`: only the seeds that leave I when divided by N, counted from 0 |
-//! | `HOLDUP_SCHEDULER` | decide with this scheduler: `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens` |
+//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, or `lens` |
 //! | `HOLDUP_JOBS` | use this many OS threads |
 //! | `HOLDUP_TRACE` | `1`: show whole timelines |
 //! | `HOLDUP_CHECK_DETERMINISM` | `1`: run a sample of the seeds twice and compare |

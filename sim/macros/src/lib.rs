@@ -99,11 +99,10 @@ fn check_signature(sig: &syn::Signature) -> Result<()> {
     if !sig.inputs.is_empty() {
         return refuse(&sig.inputs, "a test takes no arguments: its input is the schedule");
     }
+    let is_unit = |ty: &syn::Type| matches!(ty, syn::Type::Tuple(tuple) if tuple.elems.is_empty());
     match &sig.output {
         ReturnType::Default => Ok(()),
-        ReturnType::Type(_, ty) if matches!(&**ty, syn::Type::Tuple(unit) if unit.elems.is_empty()) => {
-            Ok(())
-        }
+        ReturnType::Type(_, ty) if is_unit(ty) => Ok(()),
         output @ ReturnType::Type(..) => refuse(
             output,
             "a test returns nothing: it fails by panicking, so that the panic is drawn",
