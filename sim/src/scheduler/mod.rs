@@ -7,7 +7,7 @@
 //! after a task became able to run.
 //!
 //! Draws come from the seed and from nothing else. What a scheduler learns beforehand, a
-//! [`Pilot`], is a pure function of the program and of the machine's fixed pilot seeds.
+//! `Pilot`, is a pure function of the program and of the machine's fixed pilot seeds.
 
 mod lens;
 mod pct;
