@@ -15,9 +15,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::draws::{Domain, Draws};
+use super::fiber::{Fiber, Host, Stacks};
 use super::panics::{self, PanicRecord};
 use super::recorder::Recorder;
-use super::fiber::{Fiber, Host, Stacks};
 use super::statics::{StaticCopies, StaticRange};
 use super::task::{NOT_RUNNABLE, Pending, Spin, Task};
 use crate::explore::{Failure, Faults};

@@ -133,7 +133,13 @@ impl Strategy {
 
     /// The running task began a hold.
     #[inline]
-    pub(crate) fn held(&mut self, task: u32, kind: &str, object: usize, name: &dyn Fn() -> String) -> bool {
+    pub(crate) fn held(
+        &mut self,
+        task: u32,
+        kind: &str,
+        object: usize,
+        name: &dyn Fn() -> String,
+    ) -> bool {
         match self {
             Self::Lens(lens) => lens.held(task, object),
             Self::Survey(survey) => survey.held(object),

@@ -57,7 +57,12 @@ impl Fiber {
         // `down`; ours: nobody uses a stack of the pool.
         unsafe { closure.write(life) };
         let frame = closure.cast::<usize>().wrapping_sub(4).cast::<[usize; 4]>();
-        let words = [trampoline as *const () as usize, closure.expose_provenance(), entry::<F> as *const () as usize, 0];
+        let words = [
+            trampoline as *const () as usize,
+            closure.expose_provenance(),
+            entry::<F> as *const () as usize,
+            0,
+        ];
         // SAFETY: as above; below the closure, which is aligned to 16.
         unsafe { frame.write(words) };
         Self { sp: frame.cast(), stack: Some(stack) }
