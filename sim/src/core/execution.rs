@@ -20,6 +20,7 @@ use super::panics::{self, PanicRecord};
 use super::recorder::Recorder;
 use super::statics::{StaticCopies, StaticRange};
 use super::task::{NOT_RUNNABLE, Pending, Spin, Task};
+use super::words::Watcher;
 use crate::explore::{Failure, Faults};
 use crate::scheduler::{Strategy, Turn};
 use crate::trace::{SwitchReason, What};
@@ -97,7 +98,7 @@ pub(crate) struct Inner {
     pub(crate) epoch: u64,
     pub(super) leap_ns: u64,
     pub(super) timers: Vec<(u64, u32)>,
-    pub(super) watchers: Vec<u32>,
+    pub(super) watchers: Vec<Watcher>,
     /// Tasks in a lap that is written down.
     pub(super) laps: u32,
     /// Locks that are owned, over all tasks.

@@ -56,6 +56,13 @@ pub(crate) enum Watch {
     Holds(*const dyn Fn(u64) -> bool),
 }
 
+impl Watch {
+    /// Whether a spinner's word has another value than it saw.
+    pub(crate) fn differs(&self) -> bool {
+        matches!(self, Self::Differs { differs: true, .. })
+    }
+}
+
 /// What a spinning task is up to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spin {

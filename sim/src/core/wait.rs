@@ -6,7 +6,7 @@
 //! nobody can run, time leaps to the next timer; when there is none, nobody ever will.
 
 use super::execution::{Execution, Mode};
-use super::task::{Pending, Place, Spin, Wait};
+use super::task::{Pending, Place, Wait};
 use crate::trace::{OpKind, SwitchReason, What};
 
 /// Why a wait ended.
@@ -221,10 +221,9 @@ impl Execution {
     }
 
     pub(super) fn wake_out_of_spin(&self, id: u32) {
-        let task = &mut self.inner().tasks[id as usize];
-        task.spin = Spin::No;
         // Nothing that changes now puts it back: it has a lap to make.
-        task.wait = None;
+        self.stop_watching(id);
+        self.inner().tasks[id as usize].wait = None;
         self.make_runnable(id);
     }
 }

@@ -22,6 +22,16 @@ const LONGEST_LAP: u64 = 64;
 /// Class of waits on the bits of a word, a predicate, or a spin loop.
 const WATCH: u8 = 1 << 7;
 
+/// Stands in a [`Watcher`] for all the objects of the task's lap.
+const MANY: usize = usize::MAX;
+
+/// A task that watches, and what.
+pub(super) struct Watcher {
+    pub(super) task: u32,
+    pub(super) object: usize,
+    pub(super) watch: Watch,
+}
+
 /// Blocks the calling task until the bits `mask` of the word at `object` are clear. Returns false
 /// if the caller must spin by itself: it is in no execution, or in spin-budget mode.
 pub(crate) fn block_on_bits(object: usize, mask: u64, place: Place) -> bool {
@@ -52,35 +62,40 @@ impl Execution {
 
     #[inline(never)]
     fn changed_slow(&self, object: usize, old: u64, new: u64) {
-        let current = self.current.get();
-        for at in 0..self.inner().watchers.len() {
-            let Some(&id) = self.inner().watchers.get(at) else { break };
-            let task = &mut self.inner().tasks[id as usize];
-            if id == current {
-                continue;
-            }
-            let (mut watches_it, mut satisfied) = (false, false);
-            for (watched, watch) in &mut task.watches {
-                if *watched == object {
-                    watches_it = true;
-                    self.update_watch(watch, old, new);
+        let mut at = 0;
+        while let Some(watcher) = self.inner().watchers.get_mut(at) {
+            at += 1;
+            let id = watcher.task;
+            if watcher.object == object {
+                if update(&mut watcher.watch, old, new) {
+                    self.make_runnable(id);
+                } else {
+                    self.make_unrunnable(id);
                 }
-                satisfied |= self.satisfied(watch, new);
-            }
-            if !watches_it {
-                continue;
-            }
-            if task.wait.is_none() {
-                touch(&mut task.spin);
-            } else if satisfied {
-                self.make_runnable(id);
-            } else {
-                self.make_unrunnable(id);
+            } else if watcher.object == MANY && id != self.current.get() {
+                self.changed_for_many(id, object, old, new);
             }
         }
         if let Spin::Lap { .. } = self.me().spin {
             // It makes progress itself.
             self.end_lap();
+        }
+    }
+
+    #[cold]
+    fn changed_for_many(&self, id: u32, object: usize, old: u64, new: u64) {
+        let task = &mut self.inner().tasks[id as usize];
+        let Some((_, watch)) = task.watches.iter_mut().find(|(watched, _)| *watched == object)
+        else {
+            return;
+        };
+        update(watch, old, new);
+        if task.wait.is_none() {
+            touch(&mut task.spin);
+        } else if task.watches.iter().any(|(_, watch)| watch.differs()) {
+            self.make_runnable(id);
+        } else {
+            self.make_unrunnable(id);
         }
     }
 
@@ -95,30 +110,20 @@ impl Execution {
     #[cold]
     fn touched_slow(&self, object: usize) {
         let current = self.current.get();
-        for at in 0..self.inner().watchers.len() {
-            let id = self.inner().watchers[at];
+        let mut at = 0;
+        while let Some(watcher) = self.inner().watchers.get(at) {
+            at += 1;
+            let (id, watched) = (watcher.task, watcher.object);
             let task = &mut self.inner().tasks[id as usize];
+            let many = || task.watches.iter().any(|&(watched, _)| watched == object);
             // A lap of the running task's own loop may take and release the lock.
-            if id != current && task.watches.iter().any(|&(watched, _)| watched == object) {
+            if id != current && (watched == object || watched == MANY && many()) {
                 touch(&mut task.spin);
                 if task.spin == Spin::Waiting {
                     self.wake_out_of_spin(id);
+                    at -= 1;
                 }
             }
-        }
-    }
-
-    fn update_watch(&self, watch: &mut Watch, old: u64, new: u64) {
-        if let Watch::Differs { seen, differs } = watch {
-            *differs = *seen.get_or_insert(old) != new;
-        }
-    }
-
-    fn satisfied(&self, watch: &Watch, value: u64) -> bool {
-        match *watch {
-            Watch::Differs { differs, .. } => differs,
-            Watch::BitsClear(mask) => value & mask == 0,
-            Watch::Holds(predicate) => super::panics::pure(predicate, value),
         }
     }
 
@@ -135,9 +140,7 @@ impl Execution {
         }
         let me = self.me();
         me.pending = Pending { kind: OpKind::Spin, object, place };
-        me.watches.clear();
-        me.watches.push((object, watch));
-        self.start_watching();
+        self.start_watching(object, watch);
         self.block_watching(object);
         self.stop_watching(self.current.get());
     }
@@ -148,18 +151,17 @@ impl Execution {
         self.me().wait = None;
     }
 
-    fn start_watching(&self) {
-        let id = self.current.get();
+    fn start_watching(&self, object: usize, watch: Watch) {
+        let task = self.current.get();
         let watchers = &mut self.inner().watchers;
-        if !watchers.contains(&id) {
-            watchers.push(id);
-            self.watching.set(watchers.len() as u32);
-        }
+        watchers.push(Watcher { task, object, watch });
+        self.watching.set(watchers.len() as u32);
     }
 
-    fn stop_watching(&self, id: u32) {
+    #[inline]
+    pub(super) fn stop_watching(&self, id: u32) {
         let watchers = &mut self.inner().watchers;
-        if let Some(at) = watchers.iter().position(|&watcher| watcher == id) {
+        if let Some(at) = watchers.iter().position(|watcher| watcher.task == id) {
             watchers.swap_remove(at);
             self.watching.set(watchers.len() as u32);
         }
@@ -192,14 +194,13 @@ impl Execution {
         }
         me.hint = Hint { at, lap, object, seen };
         match me.spin {
-            Spin::Lap { touched: false, .. } => self.spin_block(kind, place),
+            Spin::Lap { touched: false, .. } => self.spin_block(MANY, kind, place),
             Spin::Lap { .. } => self.begin_lap(true),
             _ if lap == 1 + u64::from(yields) => {
                 if object != 0 && (object, seen) == (before.object, before.seen) {
-                    me.watches.clear();
-                    me.watches.push((object, Watch::Differs { seen: Some(seen), differs: false }));
-                    self.start_watching();
-                    self.spin_block(kind, place);
+                    let watch = Watch::Differs { seen: Some(seen), differs: false };
+                    self.start_watching(object, watch);
+                    self.spin_block(object, kind, place);
                 }
             }
             _ if lap == before.lap && lap <= LONGEST_LAP => self.begin_lap(true),
@@ -213,11 +214,11 @@ impl Execution {
         let me = self.me();
         if !matches!(me.spin, Spin::Lap { .. }) {
             self.inner().laps += 1;
+            self.start_watching(MANY, Watch::Differs { seen: None, differs: false });
         }
         me.watches.clear();
         me.spin = Spin::Lap { hinted, touched: false };
         me.hint.at = at;
-        self.start_watching();
         self.next_event.set(0);
     }
 
@@ -234,7 +235,7 @@ impl Execution {
         let me = self.me();
         if steps > LONGEST_LAP {
             if me.spin == (Spin::Lap { hinted: false, touched: false }) {
-                self.spin_block(OpKind::Spin, place);
+                self.spin_block(MANY, OpKind::Spin, place);
             } else {
                 self.end_lap();
             }
@@ -244,12 +245,14 @@ impl Execution {
     }
 
     /// Blocks the running task until one of the words it watches has another value.
-    fn spin_block(&self, kind: OpKind, place: Place) {
+    fn spin_block(&self, object: usize, kind: OpKind, place: Place) {
         let me = self.me();
-        if let Spin::Lap { .. } = me.spin {
+        let object = if object == MANY {
             self.inner().laps -= 1;
-        }
-        let object = me.watches.last().map_or(0, |&(object, _)| object);
+            me.watches.last().map_or(0, |&(object, _)| object)
+        } else {
+            object
+        };
         me.pending = Pending { kind, object, place };
         me.spin = Spin::Waiting;
         self.block_watching(object);
@@ -272,6 +275,19 @@ impl Execution {
             }
         }
         woken
+    }
+}
+
+/// The word went from `old` to `new`. Returns whether that is what the watch waits for.
+#[inline]
+fn update(watch: &mut Watch, old: u64, new: u64) -> bool {
+    match watch {
+        Watch::Differs { seen, differs } => {
+            *differs = *seen.get_or_insert(old) != new;
+            *differs
+        }
+        Watch::BitsClear(mask) => new & *mask == 0,
+        Watch::Holds(predicate) => super::panics::pure(*predicate, new),
     }
 }
 
