@@ -509,6 +509,13 @@ impl Execution {
         self.me().last_seen = value;
     }
 
+    /// The running task tried to give a word the value that it has already: a test-and-set that
+    /// found the lock taken.
+    #[inline(always)]
+    pub(crate) fn changed_nothing(&self) {
+        self.me().changed_nothing_at = self.step.get();
+    }
+
     /// Own steps of the running task so far.
     pub(super) fn own_steps(&self) -> u64 {
         let me = self.me();

@@ -91,6 +91,8 @@ pub(crate) struct Task {
     /// The object of the latest step, and the value an atomic operation found there.
     pub(crate) last_object: usize,
     pub(crate) last_seen: u64,
+    /// The step at which the task's test-and-set last found its value there already.
+    pub(crate) changed_nothing_at: u64,
     pub(crate) fiber: Fiber,
     pub(crate) runnable_at: u32,
     pub(crate) finished: bool,
@@ -116,6 +118,7 @@ impl Task {
         Self {
             last_object: 0,
             last_seen: 0,
+            changed_nothing_at: 0,
             fiber: Fiber::NONE,
             runnable_at: NOT_RUNNABLE,
             finished: false,
@@ -139,6 +142,7 @@ impl Task {
     #[inline]
     pub(crate) fn reset(&mut self) {
         self.last_object = 0;
+        self.changed_nothing_at = 0;
         self.hint = Hint::default();
         self.finished = false;
         self.parked_token = false;

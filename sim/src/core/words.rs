@@ -5,8 +5,8 @@
 //! a word on which a predicate must hold, and a spin loop of the program's own, of which we only
 //! know that it gave a spin hint.
 //!
-//! A loop that looks at one word blocks at the second hint between which it saw the same value
-//! twice, until the word has another value. A loop with more in it blocks after two laps of equal
+//! A test-and-set that finds the lock taken blocks at the hint that follows, until the word has
+//! another value. A loop that looks at one word blocks at its second hint with the same value seen. A loop with more in it blocks after two laps of equal
 //! length and a third in which its objects are written down and none of them changes; a loop that
 //! gives no hint at all, when it has run for long alone and changed nothing. Should all other tasks
 //! end up waiting as well, every spinner gets one more lap, in case it looked at something else; a
@@ -173,6 +173,7 @@ impl Execution {
         let kind = if yields { OpKind::Yield } else { OpKind::Spin };
         let me = self.me();
         let (object, seen) = (me.last_object, me.last_seen);
+        let lock_taken = me.changed_nothing_at == self.step.get();
         if yields {
             let inner = self.inner();
             inner.strategy.yielded(self.current.get());
@@ -196,8 +197,8 @@ impl Execution {
         match me.spin {
             Spin::Lap { touched: false, .. } => self.spin_block(MANY, kind, place),
             Spin::Lap { .. } => self.begin_lap(true),
-            _ if lap == 1 + u64::from(yields) => {
-                if object != 0 && (object, seen) == (before.object, before.seen) {
+            _ if lock_taken || lap == 1 + u64::from(yields) => {
+                if object != 0 && (lock_taken || (object, seen) == (before.object, before.seen)) {
                     let watch = Watch::Differs { seen: Some(seen), differs: false };
                     self.start_watching(object, watch);
                     self.spin_block(object, kind, place);

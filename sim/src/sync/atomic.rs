@@ -145,7 +145,13 @@ mod instrumented {
                     let choose = |old: $value| if old == expected { new } else { old };
                     let place = Location::caller();
                     let old = self.update(execution, OpKind::CompareExchange, place, choose);
-                    if old == expected { Ok(old) } else { Err(old) }
+                    if old == expected {
+                        return Ok(old);
+                    }
+                    if old == new {
+                        execution.changed_nothing();
+                    }
+                    Err(old)
                 }
 
                 /// As in `std`. Does not fail spuriously.
@@ -197,6 +203,8 @@ mod instrumented {
                     if old != new {
                         this.real.store(new, Ordering::Relaxed);
                         execution.changed(this.address(), Self::bits(old), Self::bits(new));
+                    } else if kind == OpKind::ReadModifyWrite {
+                        execution.changed_nothing();
                     }
                     if record {
                         let (old, new) = (Some(Self::bits(old)), Some(Self::bits(new)));
