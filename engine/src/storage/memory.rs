@@ -137,6 +137,7 @@ impl Storage for MemoryStorage {
             contents.forks.remove(&(relation, fork));
         }
         contents.removed.insert(relation);
+        drop(contents);
         note!("removes relation {relation}");
         Ok(())
     }
