@@ -8,6 +8,7 @@ pub mod registry;
 pub mod scenario;
 
 pub mod actor;
+mod buffer;
 mod demo;
 
 pub mod corpus;

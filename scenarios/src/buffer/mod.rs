@@ -1,0 +1,7 @@
+//! Races about one or two buffers: their names, their pins, their words, their I/O.
+//!
+//! Each story runs in both profiles of the engine, as `<name>-modern` and `<name>-classic`.
+
+pub(crate) mod stage;
+
+mod pinned_buffer_changes_identity;
