@@ -4,4 +4,5 @@
 
 pub(crate) mod stage;
 
+mod invalidation_meets_stray_pin;
 mod pinned_buffer_changes_identity;
