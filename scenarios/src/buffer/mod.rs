@@ -4,5 +4,6 @@
 
 pub(crate) mod stage;
 
+mod cleanup_lock_vs_unpin;
 mod invalidation_meets_stray_pin;
 mod pinned_buffer_changes_identity;
