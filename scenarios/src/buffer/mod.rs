@@ -5,5 +5,6 @@
 pub(crate) mod stage;
 
 mod cleanup_lock_vs_unpin;
+mod failed_io_keeps_its_error;
 mod invalidation_meets_stray_pin;
 mod pinned_buffer_changes_identity;
