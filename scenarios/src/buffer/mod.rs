@@ -9,3 +9,4 @@ mod failed_io_keeps_its_error;
 mod invalidation_meets_stray_pin;
 mod mapping_lock_vs_header_lock;
 mod pinned_buffer_changes_identity;
+mod victim_write_vs_content_lock;
