@@ -6,6 +6,7 @@ pub(crate) mod stage;
 
 mod cleanup_lock_vs_unpin;
 mod failed_io_keeps_its_error;
+mod header_release_vs_unpin;
 mod invalidation_meets_stray_pin;
 mod mapping_lock_vs_header_lock;
 mod pinned_buffer_changes_identity;
