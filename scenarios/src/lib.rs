@@ -10,6 +10,7 @@ pub mod scenario;
 pub mod actor;
 mod buffer;
 mod demo;
+mod drop;
 
 pub mod corpus;
 pub mod numbers;
