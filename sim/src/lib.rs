@@ -1,4 +1,119 @@
 //! Deterministic simulation testing for spinlocks, packed atomic words and the code around them.
+//!
+//! Threads of the program under test become *tasks* of one OS thread. At every operation that other
+//! tasks can see, a *scheduler* decides from a *seed* who goes on. A schedule that breaks an
+//! assertion is drawn, and its seed gives the same execution again, on any machine.
+//!
+//! # A lost update, found and replayed
+//!
+//! ```
+//! # #[cfg(feature = "sim")] {
+//! use holdup::sync::atomic::{AtomicU32, Ordering::SeqCst};
+//! use holdup::{Checker, note, thread};
+//!
+//! let lost_update = || {
+//!     let count = AtomicU32::new(0);
+//!     let add_one = || {
+//!         let old = count.load(SeqCst);
+//!         note!("finds {old}");
+//!         count.store(old + 1, SeqCst); // should have been fetch_add
+//!     };
+//!     thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(add_one)));
+//!     assert_eq!(count.into_inner(), 2);
+//! };
+//!
+//! let checker = Checker::new("lost update");
+//! let found = checker.run(&lost_update).first_failure.expect("one of 1,000 schedules loses one");
+//!
+//! let again = checker.trace(found.seed, &lost_update); // everything written down this time
+//! assert_eq!(again.failure.as_ref(), Some(&found.failure));
+//! println!("{}", again.timeline());
+//! # }
+//! ```
+//!
+//! In a test the attribute does all that, and prints the command that replays the failure:
+//!
+//! ```
+//! #[holdup::test(seeds = 10_000)]
+//! fn a_pinned_buffer_keeps_its_page() {
+//!     // threads, locks and atomics from `holdup`, and assertions
+//! }
+//! ```
+//!
+//! `sim/examples` has three programs to read and run: `lost_update`, `spinlock_queue`, `deadlock`.
+//!
+//! # Two worlds
+//!
+//! Without features this crate is a thin door to `std`, with `inline` wrappers at most. With the
+//! feature `sim` the same names are instrumented: inside an execution they are scheduling points,
+//! outside of one they pass through. The feature is additive. [`INSTRUMENTED`] tells which world a
+//! build is.
+//!
+//! To switch a crate over:
+//!
+//! 1. Change imports: `std::sync`, `std::thread`, `std::time` and `std::hint` become
+//!    `holdup::sync`, `holdup::thread`, `holdup::time` and `holdup::hint`. Gather them in one
+//!    module of yours, so that there is one place to look at.
+//! 2. Depend on `holdup` plainly, and once more with `features = ["sim"]` under
+//!    `[dev-dependencies]`.
+//! 3. Write a test that spawns two or three threads, and give it `#[holdup::test]`.
+//! 4. Where threads wait in a loop, call [`hint::spin_loop`] or [`hint::spin_until`] in it; a
+//!    spinlock of your own also calls [`hold::begin`] and [`hold::end`].
+//! 5. Tell what happens with [`note!`], and what things are called with [`name!`].
+//!
+//! # Modules
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`sync`] | `std::sync`, its atomics, and spinlocks: [`sync::SpinLock`], [`sync::LockBit`] |
+//! | [`thread`], [`time`], [`hint`] | `std`'s; time is virtual inside an execution |
+//! | [`hold`] | which stretches of code own a lock, and what they must not do meanwhile |
+//! | [`mutant`] | known bugs, switched back on to show that a test can fail |
+//! | [`cell`], [`fs`] | `std`'s, not instrumented yet |
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`explore`] | [`Checker`], [`check`], [`Report`], [`Failure`], the environment |"
+)]
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`scheduler`] | who decides: random, sticky, PCT, lens, a portfolio; a replay, a script |"
+)]
+#![cfg_attr(feature = "sim", doc = "| [`script`] | schedules in words, which survive edits |")]
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`trace`] | an execution as a timeline, a report, JSON, Perfetto, a page |"
+)]
+//!
+//! # What is simulated, and what is not
+//!
+//! - Interleavings: all of locks, condition variables, atomics, threads and sleeping. A task that
+//!   waits is not run until it can go on, spin loops included, so a deadlock is reported when it
+//!   closes, with owners and places, and a spin loop that nobody will end is a livelock.
+//! - Values are sequentially consistent for now, whatever `Ordering` says. A bug that needs a
+//!   weaker order is not found.
+//! - Plain memory is not watched yet: an unordered access through `UnsafeCell` goes unnoticed
+//!   unless an assertion sees its effect.
+//! - A `static` of an instrumented type starts anew in every execution (on Linux).
+//! - Time is virtual. It passes with the steps, and leaps when everybody waits.
+//! - `mpsc`, `Once`, `OnceLock`, `LazyLock` and `Barrier` are `std`'s own: a task that waits on
+//!   another one through them stops the whole execution.
+//! - The program must not depend on anything but the seed: no wall clock, no address, no hash map
+//!   with random keys. `HOLDUP_CHECK_DETERMINISM=1` runs seeds twice and compares.
+//!
+//! # Environment
+//!
+//! Read by [`macro@test`] and by `check`. Without these, tests run fixed seeds. A malformed value
+//! is an error.
+//!
+//! | variable | meaning |
+//! | --- | --- |
+//! | `HOLDUP_SEED` | run this one seed, decimal or `0x` |
+//! | `HOLDUP_SEEDS` | run this many seeds, or the seeds `A..B` |
+//! | `HOLDUP_SHARD` | `I/N`: only the seeds that leave I when divided by N, counted from 0 |
+//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, or `lens` |
+//! | `HOLDUP_JOBS` | use this many OS threads |
+//! | `HOLDUP_TRACE` | `1`: show whole timelines |
+//! | `HOLDUP_CHECK_DETERMINISM` | `1`: run a sample of the seeds twice and compare |
 
 #[cfg(feature = "sim")]
 mod core;
@@ -22,6 +137,10 @@ pub mod hint;
 pub mod thread;
 pub mod time;
 
+mod test_support;
+
+pub use holdup_macros::test;
+
 #[cfg(feature = "sim")]
 pub use explore::{Checker, Failure, Faults, Report, check};
 #[cfg(feature = "sim")]
@@ -30,9 +149,10 @@ pub use scheduler::Scheduler;
 /// Whether this build is instrumented: `true` with the feature `sim`.
 pub const INSTRUMENTED: bool = cfg!(feature = "sim");
 
-#[cfg(feature = "sim")]
 #[doc(hidden)]
 pub mod private {
     //! What macros of this crate expand to.
+    #[cfg(feature = "sim")]
     pub use crate::note::{listening, name, note};
+    pub use crate::test_support::{TestOptions, run_test};
 }

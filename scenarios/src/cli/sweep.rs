@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     /// Skips the chunks that the store has already.
     #[arg(long, requires = "store")]
     resume: bool,
-    /// Appends the lowest failing seed of each rule to <DIR>/<area>/<scenario>.toml.
+    /// Appends the lowest failing seed of each rule to DIR/AREA/SCENARIO.toml.
     #[arg(long, value_name = "DIR")]
     seed_files: Option<PathBuf>,
     /// One JSON document instead of a table.

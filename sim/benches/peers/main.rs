@@ -42,11 +42,17 @@ fn main() {
                 };
                 rounds = number;
             }
-            other => return complain(&format!("{other:?} is unknown; there are --rounds N, --only NAME and --json")),
+            other => {
+                return complain(&format!(
+                    "{other:?} is unknown; there are --rounds N, --only NAME and --json"
+                ));
+            }
         }
     }
-    let programs: Vec<_> =
-        PROGRAMS.iter().filter(|program| only.as_ref().is_none_or(|only| program.name() == only)).collect();
+    let programs: Vec<_> = PROGRAMS
+        .iter()
+        .filter(|program| only.as_ref().is_none_or(|only| program.name() == only))
+        .collect();
     if programs.is_empty() {
         let names: Vec<_> = PROGRAMS.iter().map(Program::name).collect();
         return complain(&format!("--only takes one of {}", names.join(", ")));

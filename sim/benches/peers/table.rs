@@ -6,7 +6,13 @@ pub fn print(program: Program, rows: &[Row]) {
     println!("\n{} (`{}`)\n", program.title(), program.name());
     println!(
         "{:<8} {:<10} {:>13} {:>10} {:>9} {:>16} {:>13}",
-        "peer", "scheduler", "executions/s", "steps/exec", "ns/step", "x shuttle random", "x shuttle pct3"
+        "peer",
+        "scheduler",
+        "executions/s",
+        "steps/exec",
+        "ns/step",
+        "x shuttle random",
+        "x shuttle pct3"
     );
     for row in rows {
         let ns = row.median_ns();

@@ -1,12 +1,12 @@
 //! One execution: whose turn it is, and the loop that resumes whoever it is.
 //!
-//! All tasks of an execution are coroutines on one OS thread. A task that makes way suspends to the
-//! *host loop*, which resumes the task that was chosen; the choice is made on the task's own side,
-//! before it suspends. Nothing here is shared between OS threads: a worker owns one `Execution` and
+//! All tasks of an execution are coroutines on one OS thread. A task that makes way chooses who
+//! goes on, makes it current, and suspends itself. Nothing here is shared between OS threads: a worker owns one `Execution` and
 //! reuses it, stacks and task slots included, for all the seeds it runs.
 //!
 //! Keeps: `current` and `task` name the task whose code runs; `runnable` holds exactly the tasks
-//! with `runnable_at` set, at that index; a task's `fiber` is touched by the host loop only.
+//! with `runnable_at` set, at that index; while a task runs, its `fiber` is
+//! touched by the module `fiber` only.
 #![expect(unsafe_code, reason = "tasks and host share one state on one OS thread")]
 
 use std::cell::{Cell, UnsafeCell};
@@ -14,12 +14,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 
-use corosensei::CoroutineResult;
-
 use super::draws::{Domain, Draws};
+use super::fiber::{Fiber, Host, Stacks};
 use super::panics::{self, PanicRecord};
 use super::recorder::Recorder;
-use super::stacks::{Fiber, Stacks, TaskYielder};
 use super::statics::{StaticCopies, StaticRange};
 use super::task::{NOT_RUNNABLE, Pending, Spin, Task};
 use crate::explore::{Failure, Faults};
@@ -74,6 +72,7 @@ pub(crate) struct Execution {
     pub(crate) current: Cell<u32>,
     pub(crate) recording: Cell<bool>,
     pub(super) stop: Cell<bool>,
+    pub(super) host: Host,
     inner: UnsafeCell<Inner>,
 }
 
@@ -143,6 +142,7 @@ impl Execution {
             current: Cell::new(0),
             recording: Cell::new(false),
             stop: Cell::new(false),
+            host: Host::new(),
             inner: UnsafeCell::new(Inner {
                 mode: Mode::Running,
                 tasks: Vec::new(),
@@ -225,7 +225,7 @@ impl Execution {
         // SAFETY: all tasks end, or are abandoned and never run again, before `run` returns.
         unsafe { self.create(None, main) };
         self.set_current(0);
-        self.drive();
+        self.run_tasks();
         if self.inner().unfinished > 0 {
             self.tear_down();
         }
@@ -302,32 +302,6 @@ impl Execution {
         (std::mem::replace(&mut inner.strategy, random), inner.recorder.take())
     }
 
-    /// Resumes whoever is current until the execution stops.
-    fn drive(&self) {
-        loop {
-            let task = self.task.get();
-            // SAFETY: a boxed slot that lives as long as the execution; nobody else touches the
-            // field `fiber` while this reference lives.
-            let slot = unsafe { &mut (*task).fiber };
-            let Some(fiber) = slot.as_mut() else {
-                unreachable!("a task without a stack was chosen");
-            };
-            if let CoroutineResult::Return(()) = fiber.resume(()) {
-                self.recycle(slot);
-            }
-            if self.stop.get() {
-                break;
-            }
-        }
-    }
-
-    #[inline]
-    fn recycle(&self, slot: &mut Option<Fiber>) {
-        if let Some(fiber) = slot.take() {
-            self.inner().stacks.give(fiber.into_stack());
-        }
-    }
-
     /// Ends the tasks that have not finished: youngest first, since a scoped task borrows from the
     /// stack of the task that spawned it.
     #[cold]
@@ -337,22 +311,27 @@ impl Execution {
         for id in (0..self.inner().n_tasks as u32).rev() {
             self.set_current(id);
             let task = self.task.get();
-            // SAFETY: as in `drive`.
-            let slot = unsafe { &mut (*task).fiber };
-            let Some(fiber) = slot.as_mut() else { continue };
-            if self.inner().retire {
-                // Its stack is lost with all it owns.
-                std::mem::forget(slot.take());
-            } else if self.inner().setup.leak_unfinished && fiber.started() {
-                // SAFETY: the scenario declared that nothing on its stacks needs its drop.
-                unsafe { fiber.force_reset() };
-                self.recycle(slot);
-            } else {
-                match fiber.resume(()) {
-                    CoroutineResult::Return(()) => self.recycle(slot),
-                    // It would not end: `abandon` said so.
-                    CoroutineResult::Yield(()) => std::mem::forget(slot.take()),
+            // SAFETY: a boxed slot that lives as long as the execution, whose task does not run.
+            let fiber = unsafe { &mut (*task).fiber };
+            if !fiber.is_alive() {
+                continue;
+            }
+            if self.inner().setup.leak_unfinished && !self.inner().retire {
+                // The scenario declared that nothing on its stacks needs its drop.
+                if let Some(stack) = fiber.take_stack() {
+                    self.inner().stacks.give(stack);
                 }
+                continue;
+            }
+            if !self.inner().retire {
+                self.run_tasks();
+            }
+            // SAFETY: as above.
+            let fiber = unsafe { &mut (*task).fiber };
+            if fiber.is_alive() {
+                // It would not end, as `abandon` said, or must not be touched: lost with all that
+                // its stack owns.
+                std::mem::forget(std::mem::replace(fiber, Fiber::NONE));
             }
         }
     }
@@ -375,8 +354,7 @@ impl Execution {
         let task = &mut inner.tasks[id as usize];
         task.reset();
         task.name = name;
-        let life = move |yielder: &TaskYielder, ()| {
-            in_task(|execution| execution.me().yielder = yielder);
+        let life = move || {
             if in_task(|execution| execution.inner().mode) == Mode::Dying {
                 drop(main);
             } else {
@@ -385,14 +363,21 @@ impl Execution {
             in_task(Self::finish);
         };
         // SAFETY: our caller answers for what `main` borrows; nothing else is borrowed.
-        task.fiber = Some(unsafe { Fiber::with_stack_unchecked(stack, life) });
+        task.fiber = unsafe { Fiber::new(stack, life) };
         inner.strategy.spawned(id, &mut inner.draws);
         self.make_runnable(id);
         id
     }
 
-    /// The running task came to its end.
+    /// The running task came to its end, and somebody else runs.
     fn finish(&self) {
+        let me = self.task.get();
+        self.conclude();
+        self.depart(me);
+    }
+
+    /// The books of a task's end.
+    fn conclude(&self) {
         if !self.me().locals.is_empty() {
             self.drop_locals();
         }
@@ -463,24 +448,13 @@ impl Execution {
         }
     }
 
-    /// Suspends the running task to the host loop, which resumes `current`.
+    /// Suspends the running task; whoever is current goes on, or the host.
     #[inline(always)]
     pub(super) fn suspend(&self, task: *mut Task) {
-        // SAFETY: a boxed slot; the yielder was stored by the task's own coroutine, which runs.
-        let yielder = unsafe { (*task).yielder };
-        // SAFETY: lives on the task's stack below every frame of the task.
-        unsafe { &*yielder }.suspend(());
+        self.transfer(task);
         if self.inner().mode == Mode::Dying {
             panics::unwind_dying();
         }
-    }
-
-    /// Suspends a task that is never resumed.
-    pub(super) fn suspend_for_ever(&self, task: *mut Task) {
-        // SAFETY: as in `suspend`.
-        let yielder = unsafe { (*task).yielder };
-        // SAFETY: as in `suspend`.
-        unsafe { &*yielder }.suspend(());
     }
 
     /// Switches from the running task to `next`.

@@ -34,7 +34,10 @@ impl Execution {
         if let Some(outer) = me.holds.iter().find(|hold| hold.kind.rules.no_other_lock) {
             let failure = Failure::new(
                 "hold-no-lock",
-                format!("the holder of a {} must take no other lock, but took a {}", outer.kind.name, kind.name),
+                format!(
+                    "the holder of a {} must take no other lock, but took a {}",
+                    outer.kind.name, kind.name
+                ),
             );
             self.fail_here(failure.at(place));
         }
@@ -60,7 +63,10 @@ impl Execution {
                 return;
             }
             let name = self.object_name(object);
-            self.fail_here(Failure::new("I-SP1", format!("{name} was released by a task that does not hold it")));
+            self.fail_here(Failure::new(
+                "I-SP1",
+                format!("{name} was released by a task that does not hold it"),
+            ));
         };
         let hold = me.holds.remove(at);
         self.inner().n_holds -= 1;
@@ -71,7 +77,10 @@ impl Execution {
         let limit = u64::from(hold.kind.rules.max_steps);
         let took = steps - hold.began;
         if limit != 0 && took > limit && !self.is_unwinding() {
-            let message = format!("a {} may be held for {limit} steps, but was held for {took}", hold.kind.name);
+            let message = format!(
+                "a {} may be held for {limit} steps, but was held for {took}",
+                hold.kind.name
+            );
             self.fail_here(Failure::new("hold-max-steps", message).at(hold.place));
         }
     }
@@ -224,7 +233,9 @@ fn verb(kind: OpKind) -> &'static str {
 /// What an object that an operation of this kind met first is, if nobody named it.
 pub(super) fn kind_noun(kind: OpKind) -> &'static str {
     match kind {
-        OpKind::Load | OpKind::Store | OpKind::ReadModifyWrite | OpKind::CompareExchange => "atomic",
+        OpKind::Load | OpKind::Store | OpKind::ReadModifyWrite | OpKind::CompareExchange => {
+            "atomic"
+        }
         OpKind::Spin | OpKind::Yield => "atomic",
         OpKind::CellRead | OpKind::CellWrite => "cell",
         OpKind::Lock | OpKind::LockShared | OpKind::TryLock | OpKind::Unlock => "lock",

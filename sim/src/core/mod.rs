@@ -12,12 +12,13 @@
 
 mod draws;
 mod execution;
+mod fiber;
 mod holds;
+mod leave_hook;
 mod panics;
 mod point;
 mod recorder;
 mod services;
-mod stacks;
 mod statics;
 mod task;
 mod wait;
@@ -27,9 +28,7 @@ pub(crate) use draws::Draws;
 pub(crate) use execution::{Execution, Outcome, Setup, current, mix};
 pub(crate) use holds::{hold_begin, hold_end};
 pub(crate) use panics::{Dying, retire_requested};
-pub(crate) use recorder::{
-    Recorder, listening, log_event, name_object, note, recording,
-};
+pub(crate) use recorder::{Recorder, listening, log_event, name_object, note, recording};
 pub(crate) use services::Destroyed;
 pub(crate) use task::{Place, Task};
 pub(crate) use wait::{Request, Wake};

@@ -6,8 +6,10 @@
 //! unwind with a payload of ours.
 //!
 //! A panic in a destructor of a task that already unwinds would abort the process. The hook sees it
-//! before that happens and *abandons* the task: it suspends inside the hook, for ever. Its stack is
-//! lost, and so is the OS thread, whose panic count stays raised; the runner goes on with another.
+//! before that happens and *abandons* the task: it leaves the hook by a forced unwind, which gives
+//! back the lock that `std` holds around hooks, and suspends for ever one frame further up. Its
+//! stack is lost, and so is the OS thread, whose panic count stays raised; the runner goes on with
+//! another.
 #![expect(unsafe_code, reason = "calls predicates that live on the stacks of waiting tasks")]
 
 use std::any::Any;
@@ -78,14 +80,21 @@ impl Execution {
             self.inner().unwinding_steps = 0;
             self.next_event.set(0);
         } else {
-            let what = format!("a destructor panicked while its task was unwound: {}", record.message);
-            self.abandon(&what);
+            let what =
+                format!("a destructor panicked while its task was unwound: {}", record.message);
+            self.give_up(&what);
+            super::leave_hook::leave(std::ptr::from_ref(info).addr(), self);
         }
     }
 
     /// Gives up on the running task, which cannot be unwound to its end.
     #[cold]
     pub(super) fn abandon(&self, why: &str) -> ! {
+        self.give_up(why);
+        self.suspend_for_ever()
+    }
+
+    fn give_up(&self, why: &str) {
         let role = self.role(self.current.get());
         let inner = self.inner();
         let record = inner.panic.take();
@@ -98,9 +107,11 @@ impl Execution {
         inner.failure = Some(failure);
         inner.retire = true;
         self.stop.set(true);
+    }
+
+    pub(super) fn suspend_for_ever(&self) -> ! {
         loop {
-            let task = self.task.get();
-            self.suspend_for_ever(task);
+            self.transfer(self.task.get());
         }
     }
 

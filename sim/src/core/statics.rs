@@ -48,9 +48,9 @@ fn find() -> StaticRange {
         let range = unsafe { &mut *data.cast::<StaticRange>() };
         // SAFETY: the loader's table of `dlpi_phnum` headers.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-        let writable = headers.iter().filter(|header| {
-            header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0
-        });
+        let writable = headers
+            .iter()
+            .filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0);
         let (mut start, mut end) = (usize::MAX, 0);
         for header in writable {
             let from = info.dlpi_addr as usize + header.p_vaddr as usize;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::stacks::{Fiber, TaskYielder};
+use super::fiber::Fiber;
 use crate::hold::HoldKind;
 use crate::trace::OpKind;
 
@@ -84,8 +84,7 @@ pub(crate) struct Task {
     /// The object of the latest step, and the value an atomic operation found there.
     pub(crate) last_object: usize,
     pub(crate) last_seen: u64,
-    pub(crate) yielder: *const TaskYielder,
-    pub(crate) fiber: Option<Fiber>,
+    pub(crate) fiber: Fiber,
     pub(crate) runnable_at: u32,
     pub(crate) finished: bool,
     pub(crate) parked_token: bool,
@@ -110,8 +109,7 @@ impl Task {
         Self {
             last_object: 0,
             last_seen: 0,
-            yielder: std::ptr::null(),
-            fiber: None,
+            fiber: Fiber::NONE,
             runnable_at: NOT_RUNNABLE,
             finished: false,
             parked_token: false,

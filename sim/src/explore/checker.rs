@@ -307,7 +307,10 @@ impl Checker {
                 first.seed
             );
         }
-        panic!("{} failed on execution {} of {}\n{text}", checker.name, first.execution, report.executions);
+        panic!(
+            "{} failed on execution {} of {}\n{text}",
+            checker.name, first.execution, report.executions
+        );
     }
 
     /// Runs a sample of the seeds twice and compares everything that is written down.

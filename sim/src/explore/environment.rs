@@ -60,21 +60,42 @@ impl Environment {
     fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Self, BadVariable> {
         let parsed = |variable: &'static str| get(variable).map(|value| (variable, value));
         let environment = Self {
-            seed: parsed("HOLDUP_SEED").map(|(variable, value)| {
-                parse_seed(&value).ok_or_else(|| bad(variable, value, "a seed is a whole number, decimal or 0x"))
-            }).transpose()?,
-            seeds: parsed("HOLDUP_SEEDS").map(|(variable, value)| {
-                parse_seeds(&value).ok_or_else(|| bad(variable, value, "give a count N or a range A..B with A below B"))
-            }).transpose()?,
-            shard: parsed("HOLDUP_SHARD").map(|(variable, value)| {
-                parse_shard(&value).ok_or_else(|| bad(variable, value, "give I/N with I from 0 to N - 1"))
-            }).transpose()?,
-            scheduler: parsed("HOLDUP_SCHEDULER").map(|(variable, value)| {
-                value.parse::<Scheduler>().map_err(|error| bad(variable, value, &error.to_string()))
-            }).transpose()?,
-            jobs: parsed("HOLDUP_JOBS").map(|(variable, value)| {
-                value.parse().ok().filter(|&jobs| jobs > 0).ok_or_else(|| bad(variable, value, "give a number of threads, from 1"))
-            }).transpose()?,
+            seed: parsed("HOLDUP_SEED")
+                .map(|(variable, value)| {
+                    parse_seed(&value).ok_or_else(|| {
+                        bad(variable, value, "a seed is a whole number, decimal or 0x")
+                    })
+                })
+                .transpose()?,
+            seeds: parsed("HOLDUP_SEEDS")
+                .map(|(variable, value)| {
+                    parse_seeds(&value).ok_or_else(|| {
+                        bad(variable, value, "give a count N or a range A..B with A below B")
+                    })
+                })
+                .transpose()?,
+            shard: parsed("HOLDUP_SHARD")
+                .map(|(variable, value)| {
+                    parse_shard(&value)
+                        .ok_or_else(|| bad(variable, value, "give I/N with I from 0 to N - 1"))
+                })
+                .transpose()?,
+            scheduler: parsed("HOLDUP_SCHEDULER")
+                .map(|(variable, value)| {
+                    value
+                        .parse::<Scheduler>()
+                        .map_err(|error| bad(variable, value, &error.to_string()))
+                })
+                .transpose()?,
+            jobs: parsed("HOLDUP_JOBS")
+                .map(|(variable, value)| {
+                    value
+                        .parse()
+                        .ok()
+                        .filter(|&jobs| jobs > 0)
+                        .ok_or_else(|| bad(variable, value, "give a number of threads, from 1"))
+                })
+                .transpose()?,
             trace: parsed("HOLDUP_TRACE").map_or(Ok(false), switch)?,
             check_determinism: parsed("HOLDUP_CHECK_DETERMINISM").map_or(Ok(false), switch)?,
         };

@@ -14,3 +14,5 @@ pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_s
 pub use failure::Failure;
 pub use faults::Faults;
 pub use report::{ArmCount, FirstFailure, Report};
+
+pub(crate) use replay_line::for_test as replay_of_test;

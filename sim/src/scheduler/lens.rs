@@ -113,8 +113,7 @@ impl Aimed {
         let target_rank = draws.below(pilot.held_objects);
         let candidates = pilot.candidates.clamp(1, u64::from(u32::MAX)) as u32;
         let mut changes = [(0, 0); MAX_DEPTH];
-        let n_changes =
-            if redraws { 0 } else { [1, 1, 1, 2, 2, 2, 3, 3][draws.below(8) as usize] };
+        let n_changes = if redraws { 0 } else { [1, 1, 1, 2, 2, 2, 3, 3][draws.below(8) as usize] };
         for (i, change) in changes[..n_changes].iter_mut().enumerate() {
             let rank = (n_changes - i) as u32;
             *change = (u64::from(draws.below(candidates)) + 1, rank);

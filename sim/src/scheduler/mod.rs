@@ -7,7 +7,7 @@
 //! after a task became able to run.
 //!
 //! Draws come from the seed and from nothing else. What a scheduler learns beforehand, a
-//! [`Pilot`], is a pure function of the program and of the machine's fixed pilot seeds.
+//! `Pilot`, is a pure function of the program and of the machine's fixed pilot seeds.
 
 mod lens;
 mod pct;
@@ -133,7 +133,13 @@ impl Strategy {
 
     /// The running task began a hold.
     #[inline]
-    pub(crate) fn held(&mut self, task: u32, kind: &str, object: usize, name: &dyn Fn() -> String) -> bool {
+    pub(crate) fn held(
+        &mut self,
+        task: u32,
+        kind: &str,
+        object: usize,
+        name: &dyn Fn() -> String,
+    ) -> bool {
         match self {
             Self::Lens(lens) => lens.held(task, object),
             Self::Survey(survey) => survey.held(object),

@@ -46,7 +46,9 @@ pub enum ParseScheduleError {
     #[error("a schedule starts with its version, `v1:`")]
     Version,
     /// A switch is not `step.task`.
-    #[error("switch {0:?} of a schedule is not STEP.TASK with ascending steps, as in `v1:12.1,40.0`")]
+    #[error(
+        "switch {0:?} of a schedule is not STEP.TASK with ascending steps, as in `v1:12.1,40.0`"
+    )]
     Switch(String),
 }
 

@@ -253,8 +253,7 @@ impl<W: LockWord> LockBit<W> {
         current: W::Value,
         new: W::Value,
     ) -> Result<W::Value, W::Value> {
-        let done =
-            word.swap_if(current, new & !self.mask, Ordering::Release, Ordering::Relaxed)?;
+        let done = word.swap_if(current, new & !self.mask, Ordering::Release, Ordering::Relaxed)?;
         hold::end(word.address());
         Ok(done)
     }

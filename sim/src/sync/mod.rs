@@ -25,7 +25,10 @@ pub use mutex::{Mutex, MutexGuard};
 #[cfg(feature = "sim")]
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(feature = "sim")]
-pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak, Once, OnceState, OnceLock, LazyLock, Barrier, BarrierWaitResult, mpsc};
+pub use std::sync::{
+    Arc, Barrier, BarrierWaitResult, LazyLock, LockResult, Once, OnceLock, OnceState, PoisonError,
+    TryLockError, TryLockResult, Weak, mpsc,
+};
 
 #[cfg(not(feature = "sim"))]
 pub use std::sync::*;

@@ -2,12 +2,6 @@
 #![expect(unsafe_code, reason = "implements corosensei's stack trait")]
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
-use corosensei::{Coroutine, Yielder};
-
-/// What suspends a task: it hands nothing over and is handed nothing.
-pub(crate) type TaskYielder = Yielder<(), ()>;
-/// A task's coroutine.
-pub(crate) type Fiber = Coroutine<(), (), (), PooledStack>;
 
 /// Bytes by which the tops of two neighbouring stacks differ, so that the hot ends of many stacks
 /// do not fall into the same cache sets.
