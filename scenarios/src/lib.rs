@@ -8,7 +8,9 @@ pub mod registry;
 pub mod scenario;
 
 pub mod actor;
+mod buffer;
 mod demo;
+mod drop;
 
 pub mod corpus;
 pub mod numbers;

@@ -11,10 +11,7 @@ use super::error::BufferError;
 use super::header::Change;
 use super::mapping::Key;
 use super::session::Session;
-use super::state::{
-    DIRTY, IO_ERROR, IO_IN_PROGRESS, PAGE_FLAGS, PERMANENT, State, TAG_VALID, USAGE_MASK,
-    USAGE_ONE, VALID,
-};
+use super::state::{DIRTY, IO_IN_PROGRESS, PERMANENT, State, TAG_VALID, USAGE_ONE, VALID};
 use crate::sync::{mutant, note};
 use crate::tag::BufferTag;
 
@@ -77,11 +74,9 @@ impl Session<'_> {
         );
         note!("writes page {}'s tag into buffer {buf_id}", tag.block);
         self.pool.desc(buf_id).write_tag(tag);
-        self.pool.ghosts.tag_changed(buf_id, Some(tag));
-        header.unlock_with(Change {
-            unset: USAGE_MASK | IO_ERROR | PAGE_FLAGS,
-            set: TAG_VALID | USAGE_ONE | PERMANENT,
-            pins: 0,
-        });
+        self.pool.ghosts.tag_changed(buf_id, Some(tag), 1);
+        // Nothing to unset: a buffer without a page has no flags, and no points of usage.
+        let set = TAG_VALID | USAGE_ONE | PERMANENT;
+        header.unlock_with(Change { set, ..Change::default() });
     }
 }

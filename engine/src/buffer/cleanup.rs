@@ -31,6 +31,7 @@ impl Session<'_> {
             let header = self.lock_header(buf_id);
             let state = header.state();
             if state.refcount() == 1 {
+                self.pool.ghosts.cleanup_granted(buf_id);
                 header.unlock();
                 break;
             }
@@ -65,6 +66,7 @@ impl Session<'_> {
         note!("publishes the pin waiter on buffer {buf_id}");
         let alone = now.refcount() == 1;
         if alone {
+            self.pool.ghosts.cleanup_granted(buf_id);
             header.unlock_with(CLEAR_WAITER);
         } else {
             header.unlock();
@@ -89,7 +91,10 @@ impl Session<'_> {
             return false;
         }
         let header = self.lock_header(buf_id);
-        let alone = header.state().refcount() == 1;
+        let alone = header.state().refcount() == 1 || mutant::is("cleanup.ignore_pins");
+        if alone {
+            self.pool.ghosts.cleanup_granted(buf_id);
+        }
         header.unlock();
         if alone {
             note!("has the cleanup lock of buffer {buf_id}");

@@ -44,8 +44,16 @@ impl Ghosts {
         Some(f(&mut ghost.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    pub(super) fn tag_changed(&self, buf_id: u32, tag: Option<BufferTag>) {
+    /// The tag is written, or cleared, by a session that has `own` pins on the buffer: 1 or, in a
+    /// drop, 0. The header is locked.
+    pub(super) fn tag_changed(&self, buf_id: u32, tag: Option<BufferTag>, own: u32) {
         self.with(buf_id, |ghost| {
+            let others = ghost.pins.saturating_sub(own);
+            assert!(
+                others == 0,
+                "I-ID1: a buffer that others pinned keeps its tag, but buffer {buf_id} had \
+                 {others} such pins"
+            );
             ghost.tag = tag;
             ghost.incarnation += 1;
         });
@@ -82,6 +90,23 @@ impl Ghosts {
         self.with(buf_id, |ghost| {
             ghost.pins = ghost.pins.saturating_sub(1);
             ghost.check_pins(buf_id, left);
+        });
+    }
+
+    /// The word is stored as a whole: `left`.
+    #[inline]
+    pub(super) fn stored(&self, buf_id: u32, left: State) {
+        self.with(buf_id, |ghost| ghost.check_pins(buf_id, left));
+    }
+
+    /// A session gets the cleanup lock. The header is locked, so nobody pins the buffer now.
+    pub(super) fn cleanup_granted(&self, buf_id: u32) {
+        self.with(buf_id, |ghost| {
+            let pins = ghost.pins;
+            assert!(
+                pins == 1,
+                "I-CL1: who has the cleanup lock has the only pin, but buffer {buf_id} had {pins}"
+            );
         });
     }
 

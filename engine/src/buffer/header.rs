@@ -13,11 +13,13 @@ use super::ghost::Ghosts;
 use super::options::Profile;
 use super::session::Session;
 use super::state::{LOCKED, REFCOUNT_ONE, State};
-use crate::sync::hold::{HoldKind, Rules};
+use crate::sync::hold::{self, HoldKind, Rules};
 use crate::sync::{AtomicU64, LockBit, Ordering, mutant, note};
 
 static HEADER_LOCK: HoldKind = HoldKind::new("header lock", Rules::SPINLOCK);
 static LIST_LOCK: HoldKind = HoldKind::new("wait list lock", Rules::SPINLOCK);
+/// A header lock under a mutant that breaks its rules on purpose.
+static UNRULY_HEADER_LOCK: HoldKind = HoldKind::new("header lock", Rules::NONE);
 static HEADER_BIT: LockBit<AtomicU64> = LockBit::new(&HEADER_LOCK, LOCKED);
 static LIST_BIT: LockBit<AtomicU64> = LockBit::new(&LIST_LOCK, LOCKED);
 
@@ -57,9 +59,7 @@ impl Session<'_> {
     #[track_caller]
     pub(super) fn lock_header(&self, buf_id: u32) -> Header<'_> {
         let word = &self.pool.desc(buf_id).state;
-        let header = self.lock_word(word, &HEADER_BIT, "header lock", buf_id);
-        note!("locks header of buffer {buf_id}");
-        header
+        self.lock_word(word, &HEADER_BIT, "header lock", buf_id)
     }
 
     /// Locks the list of those who wait for the content of a buffer. In `Modern` that is the
@@ -123,25 +123,44 @@ impl Header<'_> {
         State(self.word.fetch_or(flag, Ordering::AcqRel) | flag)
     }
 
+    /// From here on the hold keeps no rules, so that a mutant shows what they prevent.
+    #[cold]
+    #[track_caller]
+    pub(super) fn waive_rules(&self) {
+        let object = std::ptr::from_ref(self.word).addr();
+        hold::end(object);
+        hold::begin(&UNRULY_HEADER_LOCK, object);
+    }
+
+    /// Whether the whole word may be stored at the release.
+    fn is_stored(&self) -> bool {
+        !self.shared || (self.is_of_header() && mutant::is("hdr.unlock_plain_store"))
+    }
+
+    fn is_of_header(&self) -> bool {
+        std::ptr::eq(self.bit, &HEADER_BIT)
+    }
+
     /// Unlocks and changes nothing.
     #[inline]
     #[track_caller]
     pub(super) fn unlock(self) {
-        if self.shared && !mutant::is("hdr.unlock_plain_store") {
-            self.bit.unlock_sub(self.word);
-        } else {
+        if self.is_stored() {
             self.bit.unlock_store(self.word, self.state.0);
+            self.after_store(self.state);
+        } else {
+            self.bit.unlock_sub(self.word);
         }
-        self.note_unlocked();
     }
 
     /// Unlocks with a change, and returns the word as it was then left.
     #[track_caller]
     pub(super) fn unlock_with(self, change: Change) -> State {
-        if !self.shared || mutant::is("hdr.unlock_plain_store") {
+        if self.is_stored() {
             let new = change.apply(self.state.0) & !LOCKED;
             self.bit.unlock_store(self.word, new);
             self.after_change(change, State(new));
+            self.after_store(State(new));
             return State(new);
         }
         let mut current = self.word.load(Ordering::Relaxed);
@@ -161,12 +180,11 @@ impl Header<'_> {
         if change.pins == REFCOUNT_ONE {
             self.ghosts.pinned(self.buf_id, left);
         }
-        self.note_unlocked();
     }
 
-    fn note_unlocked(&self) {
-        if std::ptr::eq(self.bit, &HEADER_BIT) {
-            note!("unlocks header of buffer {}", self.buf_id);
+    fn after_store(&self, left: State) {
+        if self.is_of_header() {
+            self.ghosts.stored(self.buf_id, left);
         }
     }
 }

@@ -129,7 +129,7 @@ impl BufferPool {
         for (_buf_id, _desc) in self.descs.iter().enumerate() {
             name_word!(&_desc.state, state::show, "buffer {_buf_id} state");
             if self.options.profile == Profile::Classic {
-                name_word!(&_desc.content, state::show, "buffer {_buf_id} content lock");
+                name_word!(&_desc.content, state::show_content, "buffer {_buf_id} content lock");
             }
         }
         for (_buf_id, _condition) in self.io.iter().enumerate() {

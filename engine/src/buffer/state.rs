@@ -155,6 +155,13 @@ impl fmt::Display for State {
     }
 }
 
+/// Shows the word of a classic content lock in timelines.
+pub(crate) fn show_content(word: u64) -> String {
+    let shown = State(word).to_string();
+    let flags = shown.strip_prefix("refs 0 usage 0").unwrap_or(&shown).trim_start();
+    if flags.is_empty() { "free".to_owned() } else { flags.to_owned() }
+}
+
 /// Shows a state word in timelines.
 pub(crate) fn show(word: u64) -> String {
     State(word).to_string()

@@ -102,12 +102,14 @@ impl Session<'_> {
         let key = self.pool.mapping.key(tag);
         let was_mapped = header.state().has(TAG_VALID);
         if mutant::is("invalidate.part_inside_hdr") {
+            // A spinlock's rules would speak up at once; this shows what they are there for.
+            header.waive_rules();
             partition = Some(self.pool.mapping.exclusive(key));
         }
+        self.pool.ghosts.tag_changed(buf_id, None, u32::from(self.pin_count(buf_id) > 0));
         self.pool.desc(buf_id).clear_tag();
-        self.pool.ghosts.tag_changed(buf_id, None);
-        note!("clears the tag of buffer {buf_id}");
         header.unlock_with(Change { unset: PAGE_FLAGS | USAGE_MASK, ..Change::default() });
+        note!("clears the tag of buffer {buf_id}");
         let mut partition = partition.unwrap_or_else(|| self.pool.mapping.exclusive(key));
         if was_mapped {
             let removed = partition.remove(key);
@@ -145,12 +147,12 @@ impl Session<'_> {
             if self.pin_count(buf_id) > 0 {
                 return Err(BufferError::PinnedByCaller { tag });
             }
+            note!("finds buffer {buf_id} pinned");
             if mutant::is("invalidate.no_waitio") {
                 return Ok(false);
             }
             // A writer must finish before the file goes away. If the pin is not for I/O, or not
             // yet, the wait returns at once and this is a busy loop; let its owner run.
-            note!("waits for the pin on buffer {buf_id}");
             self.wait_io(buf_id);
             yield_now();
         }

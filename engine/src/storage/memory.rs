@@ -7,7 +7,7 @@ use std::io;
 
 use super::{Storage, StorageError};
 use crate::page;
-use crate::sync::{AtomicU32, Mutex, Ordering, lock};
+use crate::sync::{AtomicU32, Mutex, Ordering, lock, note};
 use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
 
 /// A storage that forgets everything when it is dropped.
@@ -137,6 +137,8 @@ impl Storage for MemoryStorage {
             contents.forks.remove(&(relation, fork));
         }
         contents.removed.insert(relation);
+        drop(contents);
+        note!("removes relation {relation}");
         Ok(())
     }
 }

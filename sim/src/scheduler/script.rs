@@ -82,10 +82,8 @@ impl Scripted {
             let Some(role) = self.role else { return lowest };
             let task = &turn.tasks[role as usize];
             if task.is_runnable() {
-                if role != turn.current && self.steps == 0 {
-                    // It carries out the operation it was about to.
-                    self.steps = 1;
-                }
+                // It carries out the operation it was about to.
+                self.steps = self.steps.max(1);
                 return role;
             }
             match next.until {

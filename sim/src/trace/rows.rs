@@ -113,6 +113,8 @@ struct Picker<'a> {
     /// Changes of followed words that no row shows yet, all by `running`.
     changed: Vec<(u32, String)>,
     running: u32,
+    /// Whether there ever was a second task.
+    raced: bool,
 }
 
 impl<'a> Picker<'a> {
@@ -127,6 +129,7 @@ impl<'a> Picker<'a> {
             shown: vec![None; trace.objects.len()],
             changed: Vec::new(),
             running: 0,
+            raced: false,
         }
     }
 
@@ -170,8 +173,17 @@ impl<'a> Picker<'a> {
                 let text = self.panic_text(message);
                 self.push(task, RowKind::Failed, text);
             }
+            What::Spawned { .. } if !self.raced => self.begin_race(),
             What::Operation { .. } | What::Spawned { .. } => {}
         }
+    }
+
+    /// What the first task did while it was alone set the stage, and is no part of the picture.
+    fn begin_race(&mut self) {
+        self.raced = true;
+        self.take_changed();
+        self.rows.clear();
+        self.last_firm.fill(None);
     }
 
     fn is_worth_a_row(&self, object: u32) -> bool {

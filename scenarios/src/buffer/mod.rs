@@ -1,0 +1,13 @@
+//! Races about one or two buffers: their names, their pins, their words, their I/O.
+//!
+//! Each story runs in both profiles of the engine, as `<name>-modern` and `<name>-classic`.
+
+pub(crate) mod stage;
+
+mod cleanup_lock_vs_unpin;
+mod failed_io_keeps_its_error;
+mod header_release_vs_unpin;
+mod invalidation_meets_stray_pin;
+mod mapping_lock_vs_header_lock;
+mod pinned_buffer_changes_identity;
+mod victim_write_vs_content_lock;

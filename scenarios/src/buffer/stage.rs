@@ -1,0 +1,94 @@
+//! What the stories about buffers share: pages and their names, a small pool, actors with a
+//! session.
+//!
+//! Pools are tiny so that executions are: one partition, pages of 64 bytes, no more sessions than
+//! a story has actors at one time.
+
+use holdup::sync::Arc;
+use holdup::thread::JoinHandle;
+use holdup_engine::{
+    BlockNumber, BufferPool, BufferTag, Fork, MemoryStorage, PoolOptions, Profile, RelationId,
+    Session, check_quiescent,
+};
+
+use crate::actor;
+
+/// The relation the stories are about.
+pub(crate) const RELATION: RelationId = RelationId { tablespace: 1663, database: 1, number: 100 };
+/// A relation that has nothing to do with the first.
+pub(crate) const OTHER_RELATION: RelationId = RelationId { number: 200, ..RELATION };
+
+/// Page `block` of the relation. Its first byte is its number.
+pub(crate) const fn page(block: BlockNumber) -> BufferTag {
+    BufferTag::new(RELATION, Fork::Main, block)
+}
+
+/// Page `block` of the other relation. Its first byte is its number, too.
+pub(crate) const fn other_page(block: BlockNumber) -> BufferTag {
+    BufferTag::new(OTHER_RELATION, Fork::Main, block)
+}
+
+/// Pages 0 to 3 of both relations.
+pub(crate) fn storage() -> Arc<MemoryStorage> {
+    let storage = Arc::new(MemoryStorage::new(64));
+    for relation in [RELATION, OTHER_RELATION] {
+        storage.create(relation, Fork::Main, 4, |block, body| body[0] = block as u8);
+    }
+    storage
+}
+
+/// What a pool of `n_buffers` is opened with.
+pub(crate) fn options(profile: Profile, n_buffers: u32) -> PoolOptions {
+    PoolOptions {
+        n_buffers,
+        partitions: 1,
+        page_size: 64,
+        max_sessions: 2,
+        profile,
+        ..PoolOptions::default()
+    }
+}
+
+/// A pool over `storage` that has `pages` in its buffers, the first in buffer 0, all unpinned and
+/// with one point of usage.
+pub(crate) fn pool_with(
+    options: PoolOptions,
+    storage: Arc<MemoryStorage>,
+    pages: &[BufferTag],
+) -> Arc<BufferPool> {
+    let pool = BufferPool::open(options, storage).unwrap_or_else(|error| panic!("{error}"));
+    let session = pool.session();
+    for tag in pages {
+        match session.read(*tag) {
+            Ok(page) => drop(page),
+            Err(error) => panic!("a pool with room takes {tag}: {error}"),
+        }
+    }
+    drop(session);
+    Arc::new(pool)
+}
+
+/// Changes the page in its buffer and leaves it dirty.
+pub(crate) fn dirty(pool: &BufferPool, tag: BufferTag) {
+    let session = pool.session();
+    match session.read(tag) {
+        Ok(page) => page.lock_exclusive().mark_dirty(),
+        Err(error) => panic!("{tag} is in the pool: {error}"),
+    }
+}
+
+/// Starts a task that plays `role` in a session of its own.
+pub(crate) fn actor<T: Send + 'static>(
+    role: &str,
+    pool: &Arc<BufferPool>,
+    part: impl FnOnce(&Session<'_>) -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let pool = Arc::clone(pool);
+    actor::actor(role, move || part(&pool.session()))
+}
+
+/// Checks that nothing is left behind: no pin, no lock, no waiter, no half-done I/O; tags, flags
+/// and mapping agree.
+pub(crate) fn check_nothing_is_left(pool: &BufferPool) {
+    check_quiescent(pool).unwrap_or_else(|broken| panic!("{broken}"));
+}
