@@ -1,2 +1,7 @@
-//! x
-fn main() {}
+//! The command line `holdup`.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

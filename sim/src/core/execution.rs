@@ -21,7 +21,7 @@ use super::panics::{self, PanicRecord};
 use super::recorder::Recorder;
 use super::stacks::{Fiber, Stacks, TaskYielder};
 use super::statics::{StaticCopies, StaticRange};
-use super::task::{NOT_RUNNABLE, Pending, Task};
+use super::task::{NOT_RUNNABLE, Pending, Spin, Task};
 use crate::explore::{Failure, Faults};
 use crate::scheduler::{Strategy, Turn};
 use crate::trace::{SwitchReason, What};
@@ -30,7 +30,7 @@ use crate::trace::{SwitchReason, What};
 pub(crate) const STEP_NS: u64 = 10;
 
 /// What one execution is asked to do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) mutant: Option<&'static str>,
     pub(crate) faults: Faults,
@@ -47,8 +47,6 @@ pub(crate) struct Outcome {
     /// This OS thread's panic state is beyond repair: run the next execution on another.
     pub(crate) retire: bool,
     pub(crate) arm: &'static str,
-    pub(crate) strategy: Strategy,
-    pub(crate) recorder: Option<Box<Recorder>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +64,7 @@ pub(crate) struct Execution {
     // The hot line: all that a scheduling point without an event touches.
     pub(super) step: Cell<u64>,
     pub(super) next_event: Cell<u64>,
-    /// The running task; its ring of latest objects is its first field.
+    /// The running task; what its latest step met are its first fields.
     pub(super) task: Cell<*mut Task>,
     pub(super) statics: StaticRange,
     /// Times an atomic word got another value.
@@ -101,6 +99,10 @@ pub(crate) struct Inner {
     pub(super) leap_ns: u64,
     pub(super) timers: Vec<(u64, u32)>,
     pub(super) watchers: Vec<u32>,
+    /// Tasks in a lap that is written down.
+    pub(super) laps: u32,
+    /// Locks that are owned, over all tasks.
+    pub(super) n_holds: u32,
     pub(super) setup: Setup,
     pub(super) failure: Option<Failure>,
     pub(super) panic: Option<PanicRecord>,
@@ -162,6 +164,8 @@ impl Execution {
                 leap_ns: 0,
                 timers: Vec::new(),
                 watchers: Vec::new(),
+                laps: 0,
+                n_holds: 0,
                 setup: Setup {
                     mutant: None,
                     faults: Faults::default(),
@@ -250,7 +254,9 @@ impl Execution {
         inner.watchdog_at = WATCHDOG_STEPS;
         inner.watchdog_changes = u64::MAX;
         inner.unwinding_steps = 0;
-        inner.setup.clone_from(setup);
+        inner.laps = 0;
+        inner.n_holds = 0;
+        inner.setup = *setup;
         inner.listening = recorder.is_some() || inner.strategy.listens();
         if setup.faults.any() {
             inner.fault_draws.start(seed);
@@ -276,24 +282,24 @@ impl Execution {
         inner.watchers.clear();
         inner.panic = None;
         inner.extensions.clear();
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.inner().copies.drop_all())) {
+        if !inner.copies.is_empty()
+            && let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.inner().copies.drop_all()))
+        {
             let record = PanicRecord::from_payload(&*payload);
             inner.failure.get_or_insert_with(|| record.failure("a static's destructor".into()));
         }
         let failure = inner.failure.take();
         let verdict = failure.as_ref().map_or(0, |failure| text_hash(&failure.rule));
         let hash = mix(mix(inner.hash, self.step.get()), verdict);
-        let strategy =
-            std::mem::replace(&mut inner.strategy, Strategy::Random(crate::scheduler::Random));
-        Outcome {
-            steps: self.step.get(),
-            hash,
-            failure,
-            retire: inner.retire,
-            arm: strategy.arm(),
-            strategy,
-            recorder: inner.recorder.take(),
-        }
+        let (steps, retire, arm) = (self.step.get(), inner.retire, inner.strategy.arm());
+        Outcome { steps, hash, failure, retire, arm }
+    }
+
+    /// The scheduler of the latest run, and what was written down.
+    pub(crate) fn take_results(&self) -> (Strategy, Option<Box<Recorder>>) {
+        let inner = self.inner();
+        let random = Strategy::Random(crate::scheduler::Random);
+        (std::mem::replace(&mut inner.strategy, random), inner.recorder.take())
     }
 
     /// Resumes whoever is current until the execution stops.
@@ -401,6 +407,9 @@ impl Execution {
             self.record(None, What::Finished);
         }
         self.make_unrunnable(id);
+        if let Spin::Lap { .. } = self.me().spin {
+            self.end_lap();
+        }
         if let Some(hold) = self.me().holds.first() {
             let kind = hold.kind.name;
             let name = self.object_name(hold.object);
@@ -513,11 +522,16 @@ impl Execution {
         } else {
             inner.strategy.at_block(&mut turn)
         };
-        inner.strategy_at = turn.next_event;
-        let next_event =
-            if self.recording.get() { 0 } else { turn.next_event.min(inner.special_at) };
-        self.next_event.set(next_event);
+        let strategy_at = turn.next_event;
+        inner.strategy_at = strategy_at;
+        self.set_next_event(strategy_at);
         next
+    }
+
+    /// The value that the running task's atomic operation found.
+    #[inline(always)]
+    pub(crate) fn saw(&self, value: u64) {
+        self.me().last_seen = value;
     }
 
     /// Own steps of the running task so far.

@@ -39,6 +39,7 @@ impl Execution {
             self.fail_here(failure.at(place));
         }
         me.holds.push(Hold { kind, object, place, began });
+        self.inner().n_holds += 1;
         if self.recording.get() {
             let object = self.object_id(object, kind.name);
             self.record(Some(place), What::HoldBegin { kind: kind.name, object });
@@ -62,6 +63,7 @@ impl Execution {
             self.fail_here(Failure::new("I-SP1", format!("{name} was released by a task that does not hold it")));
         };
         let hold = me.holds.remove(at);
+        self.inner().n_holds -= 1;
         if self.recording.get() {
             let object = self.object_id(object, hold.kind.name);
             self.record(None, What::HoldEnd { kind: hold.kind.name, object });
@@ -85,32 +87,38 @@ impl Execution {
     /// The task that task `id` waits for because of `wait`, where one is known: the holder of the
     /// lock, or the task that is joined.
     fn owner(&self, wait: Wait) -> Option<u32> {
+        if wait.joins.is_some() || self.inner().n_holds == 0 {
+            return wait.joins.filter(|&id| !self.inner().tasks[id as usize].finished);
+        }
         let tasks = &self.inner().tasks[..self.inner().n_tasks];
-        let owner = (0..).zip(tasks).find(|(id, task)| {
-            !task.finished
-                && (task.holds.iter().any(|hold| hold.object == wait.object)
-                    || self.join_object(*id) == wait.object)
+        let owner = (0..).zip(tasks).find(|(_, task)| {
+            !task.finished && task.holds.iter().any(|hold| hold.object == wait.object)
         });
         owner.map(|(id, _)| id)
     }
 
     /// The deadlock that task `id` closed by blocking, if it did.
     pub(super) fn deadlock_closed_by(&self, id: u32) -> Option<Failure> {
-        let mut cycle = vec![];
-        let mut at = id;
-        loop {
-            let task = &self.inner().tasks[at as usize];
-            let wait = task.wait.filter(|wait| !wait.timed && !task.is_runnable())?;
-            cycle.push(at);
-            at = self.owner(wait)?;
+        let blocker = |task: u32| {
+            let task = &self.inner().tasks[task as usize];
+            self.owner(task.wait.filter(|wait| !wait.timed && !task.is_runnable())?)
+        };
+        // Another cycle than one through `id` would have been reported when it closed; so the walk
+        // comes back to `id` within as many steps as there are tasks, or to an end.
+        let mut at = blocker(id)?;
+        for _ in 0..self.inner().n_tasks {
             if at == id {
-                break;
+                return Some(self.deadlock(id, blocker));
             }
-            if cycle.contains(&at) {
-                // A cycle that was there before would have been reported then.
-                return None;
-            }
+            at = blocker(at)?;
         }
+        None
+    }
+
+    #[cold]
+    fn deadlock(&self, id: u32, blocker: impl Fn(u32) -> Option<u32>) -> Failure {
+        let next = |&at: &u32| blocker(at).filter(|&next| next != id);
+        let cycle: Vec<u32> = std::iter::successors(Some(id), next).collect();
         let names: Vec<_> = cycle.iter().map(|&task| self.role(task)).collect();
         let message = match &names[..] {
             [one] => format!("{one} waits for itself"),
@@ -119,7 +127,7 @@ impl Execution {
         let mut failure = Failure::new("deadlock", message);
         failure.site = Some((&*self.inner().pending(id).place).into());
         failure.detail = cycle.iter().map(|&task| self.waits_for(task)).collect();
-        Some(failure)
+        failure
     }
 
     /// Nobody can run and no timer will change that.

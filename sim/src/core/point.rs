@@ -7,7 +7,7 @@
 
 use super::execution::{Execution, Mode, STEP_NS, WATCHDOG_STEPS};
 use super::panics;
-use super::task::{Pending, Place, RING};
+use super::task::{Pending, Place, Spin};
 use crate::explore::Failure;
 use crate::trace::{OpKind, SwitchReason};
 
@@ -19,7 +19,7 @@ impl Execution {
     pub(crate) fn point(&self, kind: OpKind, object: usize, place: Place) -> bool {
         let step = self.step.get() + 1;
         self.step.set(step);
-        self.me().ring[step as usize % RING] = object;
+        self.me().last_object = object;
         if step >= self.next_event.get() { self.point_slow(kind, object, place) } else { false }
     }
 
@@ -32,7 +32,10 @@ impl Execution {
         }
         self.me().pending = Pending { kind, object, place };
         if step >= self.inner().special_at {
-            self.special(place);
+            self.special();
+        }
+        if let Spin::Lap { .. } = self.me().spin {
+            self.write_down_lap(object, place);
         }
         if step >= self.inner().strategy_at {
             let next = self.ask(true);
@@ -66,7 +69,7 @@ impl Execution {
     /// Timers, the step limit, tasks that spin without telling.
     #[cold]
     #[inline(never)]
-    fn special(&self, place: Place) {
+    fn special(&self) {
         let step = self.step.get();
         let inner = self.inner();
         if step >= inner.setup.max_steps {
@@ -82,20 +85,25 @@ impl Execution {
             let alone = self.me().switched_in + WATCHDOG_STEPS <= step;
             let unchanged = inner.watchdog_changes == self.changes.get();
             inner.watchdog_changes = self.changes.get();
-            self.update_special();
             if alone && unchanged {
-                self.spin_without_hint(place);
+                self.begin_lap(false);
             }
         }
         self.update_special();
     }
 
-    /// Sets the next event from what scheduler and machine asked for.
+    /// The next event from what scheduler and machine asked for.
+    #[inline(always)]
+    pub(super) fn set_next_event(&self, strategy_at: u64) {
+        let inner = self.inner();
+        let every_step = self.recording.get() || inner.laps > 0;
+        self.next_event.set(if every_step { 0 } else { strategy_at.min(inner.special_at) });
+    }
+
+    /// Sets the next event when the scheduler was not asked.
     fn rearm(&self) {
-        if !self.recording.get() {
-            let inner = self.inner();
-            self.next_event.set(inner.strategy_at.min(inner.special_at));
-        }
+        let inner = self.inner();
+        self.set_next_event(inner.strategy_at);
     }
 
     /// The next step at which [`Execution::special`] has something to do.

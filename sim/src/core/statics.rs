@@ -87,6 +87,10 @@ pub(crate) struct StaticCopies {
 }
 
 impl StaticCopies {
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
     /// Drops the copies, the youngest first.
     pub(super) fn drop_all(&mut self) {
         while let Some(address) = self.order.pop() {

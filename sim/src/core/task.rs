@@ -11,8 +11,6 @@ use crate::trace::OpKind;
 /// A place in the code under test.
 pub(crate) type Place = &'static Location<'static>;
 
-/// How many of a task's latest objects are remembered for its next spin hint.
-pub(crate) const RING: usize = 16;
 /// `Task::runnable_at` of a task that cannot run.
 pub(crate) const NOT_RUNNABLE: u32 = u32::MAX;
 
@@ -42,7 +40,8 @@ pub(crate) struct Wait {
     /// Bit set of the ways to wait on this object; `enable` and `disable` name some of them.
     pub(crate) class: u8,
     pub(crate) timed: bool,
-    pub(crate) sleeps: bool,
+    /// The task whose end is waited for, where it is that.
+    pub(crate) joins: Option<u32>,
 }
 
 /// A word that a task watches, and when it is satisfied.
@@ -57,19 +56,34 @@ pub(crate) enum Watch {
     Holds(*const dyn Fn(u64) -> bool),
 }
 
-/// What a spinning task has told us.
+/// What a spinning task is up to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spin {
-    /// Nothing.
+    /// Nothing that we know of.
     No,
-    /// It gave one hint and its words are watched; another hint with no change in between blocks.
-    Armed,
+    /// It makes a lap in which we write down what it looks at. `hinted` says whether the lap ends
+    /// with a hint or, for loops that give none, after enough steps.
+    Lap { hinted: bool, touched: bool },
     /// It is blocked until one of its words changes.
     Waiting,
 }
 
+/// What was so at a task's latest spin hint.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Hint {
+    /// The task's own steps.
+    pub(crate) at: u64,
+    /// Steps since the hint before.
+    pub(crate) lap: u64,
+    pub(crate) object: usize,
+    pub(crate) seen: u64,
+}
+
+#[repr(C)]
 pub(crate) struct Task {
-    pub(crate) ring: [usize; RING],
+    /// The object of the latest step, and the value an atomic operation found there.
+    pub(crate) last_object: usize,
+    pub(crate) last_seen: u64,
     pub(crate) yielder: *const TaskYielder,
     pub(crate) fiber: Option<Fiber>,
     pub(crate) runnable_at: u32,
@@ -80,7 +94,7 @@ pub(crate) struct Task {
     pub(crate) wait: Option<Wait>,
     pub(crate) watches: Vec<(usize, Watch)>,
     pub(crate) spin: Spin,
-    pub(crate) spin_touched: bool,
+    pub(crate) hint: Hint,
     /// `Execution::changes` when quiescence last woke the task out of a spin.
     pub(crate) spin_confirmed: u64,
     pub(crate) holds: Vec<Hold>,
@@ -94,7 +108,8 @@ pub(crate) struct Task {
 impl Task {
     pub(crate) fn new() -> Self {
         Self {
-            ring: [0; RING],
+            last_object: 0,
+            last_seen: 0,
             yielder: std::ptr::null(),
             fiber: None,
             runnable_at: NOT_RUNNABLE,
@@ -105,7 +120,7 @@ impl Task {
             wait: None,
             watches: Vec::new(),
             spin: Spin::No,
-            spin_touched: false,
+            hint: Hint::default(),
             spin_confirmed: u64::MAX,
             holds: Vec::new(),
             name: None,
@@ -118,7 +133,8 @@ impl Task {
     /// Makes a used slot ready for a new task.
     #[inline]
     pub(crate) fn reset(&mut self) {
-        self.ring = [0; RING];
+        self.last_object = 0;
+        self.hint = Hint::default();
         self.finished = false;
         self.parked_token = false;
         self.timed_out = false;

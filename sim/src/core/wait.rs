@@ -7,7 +7,7 @@
 
 use super::execution::{Execution, Mode};
 use super::task::{Pending, Place, Spin, Wait};
-use crate::trace::{OpKind, SwitchReason};
+use crate::trace::{OpKind, SwitchReason, What};
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,20 @@ impl Execution {
 
     /// Blocks the running task until `object` is enabled for `class`. The caller looks again
     /// whether it can go on: another task may have been faster.
+    #[inline]
     pub(crate) fn wait(&self, request: Request, place: Place) -> Wake {
+        self.wait_joining(request, None, place)
+    }
+
+    /// Blocks the running task until task `id` has ended.
+    pub(crate) fn wait_for_end(&self, id: u32, place: Place) {
+        let object = self.join_object(id);
+        let request =
+            Request { kind: OpKind::Join, object, class: 1, deadline_ns: None, sleeps: true };
+        self.wait_joining(request, Some(id), place);
+    }
+
+    fn wait_joining(&self, request: Request, joins: Option<u32>, place: Place) -> Wake {
         if self.is_unwinding() {
             return Wake::Ready;
         }
@@ -51,7 +64,7 @@ impl Execution {
             object: request.object,
             class: request.class,
             timed: request.deadline_ns.is_some(),
-            sleeps: request.sleeps,
+            joins,
         });
         if request.sleeps {
             self.check_may_sleep(request.kind, place);
@@ -76,13 +89,24 @@ impl Execution {
         let task = self.task.get();
         self.make_unrunnable(id);
         if let Some(failure) = self.deadlock_closed_by(id) {
+            self.record_last_block(id);
             self.fail_here(failure);
         }
         if !self.choose_next(reason) {
+            self.record_last_block(id);
             self.stop_here();
         }
         if self.current.get() != id {
             self.suspend(task);
+        }
+    }
+
+    /// The task that waits last is left for nobody; the record says so all the same.
+    #[cold]
+    fn record_last_block(&self, id: u32) {
+        if self.recording.get() {
+            let reason = self.blocked_reason(id);
+            self.record(None, What::Switch { to: id, reason });
         }
     }
 
@@ -198,7 +222,7 @@ impl Execution {
 
     pub(super) fn wake_out_of_spin(&self, id: u32) {
         let task = &mut self.inner().tasks[id as usize];
-        task.spin = Spin::Armed;
+        task.spin = Spin::No;
         // Nothing that changes now puts it back: it has a lap to make.
         task.wait = None;
         self.make_runnable(id);

@@ -3,15 +3,21 @@
 //! A watching task is disabled while what it watches is not as it wants, and enabled and disabled
 //! again as the word changes, by whoever changes it. Three kinds: a word whose bits must be clear,
 //! a word on which a predicate must hold, and a spin loop of the program's own, of which we only
-//! know that it gave a spin hint. For that one the latest objects the task touched are watched: at
-//! the first hint they are noted, at the second hint with no change in between the task blocks
-//! until one of them has another value than the one it saw. Should all other tasks end up waiting
-//! as well, every spinner gets one more lap, in case it looked at something else; a lap that
-//! changes nothing proves that nobody will ever go on.
+//! know that it gave a spin hint.
+//!
+//! A loop that looks at one word blocks at the second hint between which it saw the same value
+//! twice, until the word has another value. A loop with more in it blocks after two laps of equal
+//! length and a third in which its objects are written down and none of them changes; a loop that
+//! gives no hint at all, when it has run for long alone and changed nothing. Should all other tasks
+//! end up waiting as well, every spinner gets one more lap, in case it looked at something else; a
+//! lap that changes nothing proves that nobody will ever go on.
 
 use super::execution::{Execution, current};
-use super::task::{Pending, Place, Spin, Wait, Watch};
+use super::task::{Hint, Pending, Place, Spin, Wait, Watch};
 use crate::trace::{OpKind, SwitchReason};
+
+/// Steps of a lap beyond which it counts as no loop.
+const LONGEST_LAP: u64 = 64;
 
 /// Class of waits on the bits of a word, a predicate, or a spin loop.
 const WATCH: u8 = 1 << 7;
@@ -51,8 +57,6 @@ impl Execution {
             let Some(&id) = self.inner().watchers.get(at) else { break };
             let task = &mut self.inner().tasks[id as usize];
             if id == current {
-                // It makes progress itself.
-                task.spin = Spin::No;
                 continue;
             }
             let (mut watches_it, mut satisfied) = (false, false);
@@ -66,17 +70,17 @@ impl Execution {
             if !watches_it {
                 continue;
             }
-            task.spin_touched = true;
-            if task.wait.is_some() {
-                if satisfied {
-                    self.make_runnable(id);
-                } else {
-                    self.make_unrunnable(id);
-                }
+            if task.wait.is_none() {
+                touch(&mut task.spin);
+            } else if satisfied {
+                self.make_runnable(id);
+            } else {
+                self.make_unrunnable(id);
             }
         }
-        if self.me().spin == Spin::No {
-            self.stop_watching(current);
+        if let Spin::Lap { .. } = self.me().spin {
+            // It makes progress itself.
+            self.end_lap();
         }
     }
 
@@ -96,7 +100,7 @@ impl Execution {
             let task = &mut self.inner().tasks[id as usize];
             // A lap of the running task's own loop may take and release the lock.
             if id != current && task.watches.iter().any(|&(watched, _)| watched == object) {
-                task.spin_touched = true;
+                touch(&mut task.spin);
                 if task.spin == Spin::Waiting {
                     self.wake_out_of_spin(id);
                 }
@@ -139,7 +143,7 @@ impl Execution {
     }
 
     fn block_watching(&self, object: usize) {
-        self.me().wait = Some(Wait { object, class: WATCH, timed: false, sleeps: false });
+        self.me().wait = Some(Wait { object, class: WATCH, timed: false, joins: None });
         self.block(SwitchReason::Blocked { object: None, owner: None });
         self.me().wait = None;
     }
@@ -165,60 +169,94 @@ impl Execution {
     /// The running task said that it spins, or offered the processor.
     pub(crate) fn spin_hint(&self, yields: bool, place: Place) {
         let kind = if yields { OpKind::Yield } else { OpKind::Spin };
+        let me = self.me();
+        let (object, seen) = (me.last_object, me.last_seen);
         if yields {
             let inner = self.inner();
             inner.strategy.yielded(self.current.get());
             inner.strategy_at = 0;
             self.next_event.set(0);
+            self.point(kind, 0, place);
         }
-        self.point(kind, 0, place);
         if self.is_unwinding() {
             return;
         }
-        if self.me().spin == Spin::Armed && !self.me().spin_touched {
-            self.spin_block(kind, place);
-        } else {
-            self.arm_spin();
-        }
-    }
-
-    /// The watchdog saw a task run long alone and change nothing.
-    pub(super) fn spin_without_hint(&self, place: Place) {
-        self.arm_spin();
-        self.spin_block(OpKind::Spin, place);
-    }
-
-    /// Watches the objects of the running task's latest steps.
-    fn arm_spin(&self) {
+        let at = self.own_steps();
         let me = self.me();
-        me.watches.clear();
-        for &object in &me.ring {
-            if object != 0 && !me.watches.iter().any(|&(watched, _)| watched == object) {
-                me.watches.push((object, Watch::Differs { seen: None, differs: false }));
+        let before = me.hint;
+        let lap = at - before.at;
+        if lap == u64::from(yields) {
+            // A row of hints is one hint.
+            me.hint.at = at;
+            return;
+        }
+        me.hint = Hint { at, lap, object, seen };
+        match me.spin {
+            Spin::Lap { touched: false, .. } => self.spin_block(kind, place),
+            Spin::Lap { .. } => self.begin_lap(true),
+            _ if lap == 1 + u64::from(yields) => {
+                if object != 0 && (object, seen) == (before.object, before.seen) {
+                    me.watches.clear();
+                    me.watches.push((object, Watch::Differs { seen: Some(seen), differs: false }));
+                    self.start_watching();
+                    self.spin_block(kind, place);
+                }
             }
+            _ if lap == before.lap && lap <= LONGEST_LAP => self.begin_lap(true),
+            _ => {}
         }
-        me.spin = Spin::Armed;
-        me.spin_touched = false;
-        self.start_watching();
     }
 
-    fn spin_block(&self, kind: OpKind, place: Place) {
-        let step = self.step.get();
+    /// From here on the objects of the running task's steps are written down.
+    pub(super) fn begin_lap(&self, hinted: bool) {
+        let at = self.own_steps();
         let me = self.me();
-        let latest = (0..me.ring.len() as u64)
-            .map(|back| me.ring[step.wrapping_sub(back) as usize % me.ring.len()])
-            .find(|&object| object != 0);
-        let object = latest.unwrap_or(0);
+        if !matches!(me.spin, Spin::Lap { .. }) {
+            self.inner().laps += 1;
+        }
+        me.watches.clear();
+        me.spin = Spin::Lap { hinted, touched: false };
+        me.hint.at = at;
+        self.start_watching();
+        self.next_event.set(0);
+    }
+
+    pub(super) fn end_lap(&self) {
+        self.inner().laps -= 1;
+        self.me().spin = Spin::No;
+        self.stop_watching(self.current.get());
+    }
+
+    /// A step of a lap.
+    #[cold]
+    pub(super) fn write_down_lap(&self, object: usize, place: Place) {
+        let steps = self.own_steps() - self.me().hint.at;
+        let me = self.me();
+        if steps > LONGEST_LAP {
+            if me.spin == (Spin::Lap { hinted: false, touched: false }) {
+                self.spin_block(OpKind::Spin, place);
+            } else {
+                self.end_lap();
+            }
+        } else if object != 0 && !me.watches.iter().any(|&(watched, _)| watched == object) {
+            me.watches.push((object, Watch::Differs { seen: None, differs: false }));
+        }
+    }
+
+    /// Blocks the running task until one of the words it watches has another value.
+    fn spin_block(&self, kind: OpKind, place: Place) {
+        let me = self.me();
+        if let Spin::Lap { .. } = me.spin {
+            self.inner().laps -= 1;
+        }
+        let object = me.watches.last().map_or(0, |&(object, _)| object);
         me.pending = Pending { kind, object, place };
         me.spin = Spin::Waiting;
-        for (_, watch) in &mut me.watches {
-            *watch = Watch::Differs { seen: None, differs: false };
-        }
         self.block_watching(object);
-        // Its next lap either gets through or ends in the next hint.
-        let me = self.me();
-        me.spin = Spin::Armed;
-        me.spin_touched = false;
+        self.stop_watching(self.current.get());
+        // The lap that follows counts from here.
+        let at = self.own_steps();
+        self.me().hint.at = at;
     }
 
     /// Nobody can run: every spinner that has not just proved that nothing changes gets one lap.
@@ -234,5 +272,12 @@ impl Execution {
             }
         }
         woken
+    }
+}
+
+/// Something that a lap looked at has changed.
+fn touch(spin: &mut Spin) {
+    if let Spin::Lap { touched, .. } = spin {
+        *touched = true;
     }
 }

@@ -214,10 +214,12 @@ impl Checker {
                 let strategy = |draws: &mut _| self.scheduler.strategy(&pilot, draws);
                 let recorder = Some(Box::<Recorder>::default());
                 let outcome = execution.run(seed, setup, strategy, body, recorder);
-                let recorder = outcome.recorder.map(|recorder| *recorder).unwrap_or_default();
+                let (strategy, recorder) = execution.take_results();
+                let recorder = recorder.map(|recorder| *recorder).unwrap_or_default();
                 let hash = recorder.hash();
                 let mut failure = outcome.failure;
-                if let Some(divergence) = outcome.strategy.divergence()
+                let divergence = strategy.divergence();
+                if let Some(divergence) = &divergence
                     && let Some(failure) = &mut failure
                 {
                     failure.detail.push(format!("the schedule {divergence}"));
@@ -231,7 +233,7 @@ impl Checker {
                     tasks: recorder.tasks,
                     objects: recorder.objects,
                     events: recorder.events,
-                    divergence: outcome.strategy.divergence(),
+                    divergence,
                     failure,
                     steps: outcome.steps,
                     hash: outcome.hash,

@@ -27,7 +27,7 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     for i in 0..PILOTS {
         let survey = Strategy::Survey(Box::new(Survey::new(i % 2 == 1)));
         let outcome = execution.run(u64::MAX - i, &checker.setup, |_| survey, body, None);
-        if let Strategy::Survey(survey) = &outcome.strategy {
+        if let (Strategy::Survey(survey), _) = execution.take_results() {
             pilots.push(survey.result());
         }
         if outcome.retire {

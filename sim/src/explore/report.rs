@@ -24,6 +24,13 @@ pub struct ArmCount {
     pub failures: u64,
 }
 
+impl ArmCount {
+    pub(super) fn add(&mut self, other: Self) {
+        self.executions += other.executions;
+        self.failures += other.failures;
+    }
+}
+
 /// What came of many executions. The same for any number of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -61,9 +68,7 @@ impl Report {
             *self.rules.entry(rule.clone()).or_default() += count;
         }
         for (arm, count) in &other.arms {
-            let mine = self.arms.entry(arm.clone()).or_default();
-            mine.executions += count.executions;
-            mine.failures += count.failures;
+            self.arms.entry(arm.clone()).or_default().add(*count);
         }
         self.hash = self.hash.wrapping_add(other.hash);
         self.stopped |= other.stopped;

@@ -4,7 +4,6 @@
 //! `stop_at_first` no worker goes beyond the lowest failing seed known, and what was run beyond the
 //! lowest one in the end is not counted, so that one job and two report the same.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -113,7 +112,7 @@ impl Sweep<'_> {
     fn chunk(&self, execution: &Execution, pilot: &Pilot, range: Range<u64>) -> Option<Range<u64>> {
         let checker = self.checker;
         let mut report = Report::default();
-        let mut arms: BTreeMap<&'static str, ArmCount> = BTreeMap::new();
+        let mut arms: Vec<(&'static str, ArmCount)> = Vec::new();
         let mut rest = None;
         for position in range.clone() {
             let seed = checker.seed_at(position);
@@ -122,7 +121,12 @@ impl Sweep<'_> {
             report.executions += 1;
             report.steps += outcome.steps;
             report.hash = report.hash.wrapping_add(mix(outcome.hash, seed));
-            let arm = arms.entry(outcome.arm).or_default();
+            let known = arms.iter().position(|&(arm, _)| std::ptr::eq(arm, outcome.arm));
+            let at = known.unwrap_or_else(|| {
+                arms.push((outcome.arm, ArmCount::default()));
+                arms.len() - 1
+            });
+            let arm = &mut arms[at].1;
             arm.executions += 1;
             let retire = retire_requested(&outcome);
             if let Some(failure) = outcome.failure {
@@ -144,7 +148,9 @@ impl Sweep<'_> {
                 break;
             }
         }
-        report.arms = arms.into_iter().map(|(arm, count)| (arm.to_owned(), count)).collect();
+        for (arm, count) in arms {
+            report.arms.entry(arm.to_owned()).or_default().add(count);
+        }
         (self.done)(report.executions);
         let mut parts = self.parts.lock().unwrap_or_else(|broken| broken.into_inner());
         parts.push(Part { from: range.start, report });

@@ -103,6 +103,7 @@ mod instrumented {
                     let this = execution.resolve(self, |_| ());
                     let record = execution.point(OpKind::Load, this.address(), place);
                     let value = this.real.load(Ordering::Relaxed);
+                    execution.saw(Self::bits(value));
                     if record {
                         let bits = Some(Self::bits(value));
                         execution.record_operation(OpKind::Load, this.address(), bits, bits, place);
@@ -191,6 +192,7 @@ mod instrumented {
                     let this = execution.resolve(self, |_| ());
                     let record = execution.point(kind, this.address(), place);
                     let old = this.real.load(Ordering::Relaxed);
+                    execution.saw(Self::bits(old));
                     let new = new(old);
                     if old != new {
                         this.real.store(new, Ordering::Relaxed);

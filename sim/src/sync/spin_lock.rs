@@ -9,7 +9,7 @@ use super::atomic::AtomicU32;
 use super::lock_bit::LockBit;
 use crate::hold::{HoldKind, Rules};
 
-static SPINLOCK: HoldKind = HoldKind::new("spinlock", Rules::SPINLOCK);
+static SPINLOCK: HoldKind = HoldKind::new("spinlock", Rules::NONE);
 
 /// Set in the word of a lock that was used outside of executions.
 #[cfg(feature = "sim")]

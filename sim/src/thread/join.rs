@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::thread as real;
 
-use crate::core::{Execution, Request, current};
+use crate::core::{Execution, current};
 use crate::trace::OpKind;
 
 /// Where a task leaves its result for whoever joins it.
@@ -64,14 +64,7 @@ impl TaskRef {
         let object = execution.join_object(self.id);
         execution.point(OpKind::Join, object, place);
         while !self.is_finished() && !execution.is_unwinding() {
-            let request = Request {
-                kind: OpKind::Join,
-                object,
-                class: 1,
-                deadline_ns: None,
-                sleeps: true,
-            };
-            execution.wait(request, place);
+            execution.wait_for_end(self.id, place);
         }
     }
 }

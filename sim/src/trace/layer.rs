@@ -98,34 +98,42 @@ impl fmt::Display for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{LOGGED, RECORDING};
+    use crate::Checker;
+    use crate::trace::What;
+
+    fn log(page: u32) {
+        tracing::info!(page, relation = "my table", fork = "main", "flushes");
+    }
 
     #[test]
     fn events_reach_the_recorder_only_while_it_records() {
         assert!(install());
         assert!(install(), "a second call changes nothing");
-        let log = |page: u32| tracing::info!(page, relation = "my table", fork = "main", "flushes");
 
+        // First hit outside of any execution, then unrecorded, then recorded: no verdict sticks.
         log(1);
-        RECORDING.set(true);
-        log(2);
-        tracing::warn!(pages = 3);
-        RECORDING.set(false);
-        log(4);
+        Checker::new("log").seeds(0..1).run(&|| log(2));
+        let trace = Checker::new("log").trace(0, &|| {
+            log(3);
+            tracing::warn!(pages = 3);
+        });
 
+        let logged = trace.events.iter().filter_map(|event| match &event.what {
+            What::Log { level, target, message } => Some(format!("{level} {target} {message}")),
+            _ => None,
+        });
         let expected = [
-            "INFO holdup::trace::layer::tests flushes page=2 relation=\"my table\" fork=main",
+            "INFO holdup::trace::layer::tests flushes page=3 relation=\"my table\" fork=main",
             "WARN holdup::trace::layer::tests pages=3",
         ];
-        assert_eq!(LOGGED.take(), expected);
+        assert_eq!(logged.collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn spans_are_off() {
         install();
-        RECORDING.set(true);
-
-        assert!(tracing::info_span!("outer").is_disabled());
-        RECORDING.set(false);
+        Checker::new("span").trace(0, &|| {
+            assert!(tracing::info_span!("outer").is_disabled());
+        });
     }
 }

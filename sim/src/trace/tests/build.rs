@@ -26,6 +26,7 @@ impl Build {
             tasks: tasks.collect(),
             objects: objects.collect(),
             events: Vec::new(),
+            divergence: None,
             failure: None,
             steps: 0,
             hash: 0x9f02,

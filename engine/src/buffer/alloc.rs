@@ -1,0 +1,87 @@
+//! Allocation: a buffer for a page, the one that has it or another.
+//!
+//! On a hit the buffer is pinned under the shared partition lock. On a miss a victim is found
+//! first, then mapped under the exclusive one, unless somebody brought the page in meanwhile.
+//!
+//! Touches: mapping, tag, flags, usage count. Keeps: one buffer per page (I-MAP1, I-MAP2); nobody
+//! pins a buffer without a name (I-ID2), so the victim is still ours alone when it gets one.
+//! Source: `BufferAlloc` in PostgreSQL's `bufmgr.c`, as of 16.
+
+use super::error::BufferError;
+use super::header::Change;
+use super::mapping::Key;
+use super::session::Session;
+use super::state::{
+    DIRTY, IO_ERROR, IO_IN_PROGRESS, PAGE_FLAGS, PERMANENT, State, TAG_VALID, USAGE_MASK,
+    USAGE_ONE, VALID,
+};
+use crate::sync::{mutant, note};
+use crate::tag::BufferTag;
+
+impl Session<'_> {
+    /// A pinned buffer with the tag of the page, and whether its bytes are good.
+    #[inline]
+    pub(super) fn alloc(&self, tag: BufferTag) -> Result<(u32, bool), BufferError> {
+        self.reserve_pin();
+        let key = self.pool.mapping.key(tag);
+        let partition = self.pool.mapping.shared(key);
+        if let Some(buf_id) = partition.find(key) {
+            note!("finds page {} in buffer {buf_id}", tag.block);
+            let state = self.pin_found(buf_id, tag);
+            return Ok((buf_id, state.has(VALID)));
+        }
+        drop(partition);
+        self.alloc_miss(tag, key)
+    }
+
+    /// Pins what the mapping has; the caller holds the partition.
+    #[inline]
+    fn pin_found(&self, buf_id: u32, tag: BufferTag) -> State {
+        let state = self.pin(buf_id, false).expect("only a pin that skips invalid pages fails");
+        assert!(
+            state.has(TAG_VALID),
+            "I-MAP3: an entry points to a buffer with its tag, but buffer {buf_id} of {tag} has none"
+        );
+        state
+    }
+
+    #[cold]
+    fn alloc_miss(&self, tag: BufferTag, key: Key) -> Result<(u32, bool), BufferError> {
+        let buf_id = self.victim()?;
+        self.reserve_pin();
+        let mut partition = self.pool.mapping.exclusive(key);
+        let existing = partition.find(key).filter(|_| !mutant::is("alloc.no_collision_check"));
+        if let Some(existing) = existing {
+            note!("finds page {} in buffer {existing}", tag.block);
+            self.unpin(buf_id);
+            let state = self.pin_found(existing, tag);
+            return Ok((existing, state.has(VALID)));
+        }
+        partition.insert(key, buf_id);
+        self.name_buffer(buf_id, tag);
+        Ok((buf_id, false))
+    }
+
+    /// Gives a victim its new tag. The caller holds the partition exclusively.
+    fn name_buffer(&self, buf_id: u32, tag: BufferTag) {
+        let header = self.lock_header(buf_id);
+        let state = header.state();
+        let pins = state.refcount();
+        assert!(
+            pins == 1,
+            "I-ID2: nobody pins a nameless frame, but buffer {buf_id} had {pins} pins"
+        );
+        assert!(
+            !state.has(TAG_VALID | VALID | DIRTY | IO_IN_PROGRESS),
+            "I-ID2: a nameless frame has no page, but buffer {buf_id} was {state}"
+        );
+        note!("writes page {}'s tag into buffer {buf_id}", tag.block);
+        self.pool.desc(buf_id).write_tag(tag);
+        self.pool.ghosts.tag_changed(buf_id, Some(tag));
+        header.unlock_with(Change {
+            unset: USAGE_MASK | IO_ERROR | PAGE_FLAGS,
+            set: TAG_VALID | USAGE_ONE | PERMANENT,
+            pins: 0,
+        });
+    }
+}

@@ -1,0 +1,43 @@
+//! What can go wrong with a page in the pool.
+
+use crate::storage::StorageError;
+use crate::tag::BufferTag;
+
+/// Why a page could not be brought into the pool, locked or dropped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// The options make no pool. The text says which and what is allowed.
+    #[error("{0}")]
+    Options(String),
+    /// The memory for the pages could not be had. Open a smaller pool.
+    #[error("cannot reserve {len_bytes} bytes for the pages of the pool")]
+    Memory {
+        /// Bytes asked for.
+        len_bytes: usize,
+    },
+    /// A whole sweep met only pinned buffers. Drop a guard and try again.
+    #[error("no unpinned buffers")]
+    NoUnpinnedBuffers,
+    /// The bytes do not match the checksum in their header: a torn or rotten page.
+    #[error("{tag} does not match its checksum")]
+    Corrupt {
+        /// Which page.
+        tag: BufferTag,
+    },
+    /// Somebody else waits for the only pin on this buffer already. Try again later.
+    #[error("another session waits for a cleanup lock on buffer {buf_id}")]
+    CleanupWaiter {
+        /// Which buffer.
+        buf_id: u32,
+    },
+    /// The caller drops a page that it has pinned itself. Drop the guard first.
+    #[error("{tag} is dropped by a session that has it pinned")]
+    PinnedByCaller {
+        /// Which page.
+        tag: BufferTag,
+    },
+    /// The storage failed. The buffer is free again, or still dirty if this was a write.
+    #[error("the storage failed")]
+    Storage(#[from] StorageError),
+}

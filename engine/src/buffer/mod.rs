@@ -1,0 +1,222 @@
+//! The buffer manager: which pages are in memory, who may touch them, and which has to go.
+//!
+//! A *buffer* is a place for one page. To use a page, [`Session::read`] it, which gives a [`Pin`]:
+//! while it lives the buffer keeps the page. To look at bytes lock the content, to change them lock
+//! it exclusively and mark the buffer dirty; to move things nobody else may point at, take the
+//! cleanup lock.
+//!
+//! Ranks, where an arrow means "may be taken while holding": content lock → partition lock →
+//! header lock → nothing. A header lock and the strategy lock are held for a few instructions.
+//!
+//! Touches: descriptors (state words, tags), the mapping, the clock hand, the sessions' slots.
+//! Source: PostgreSQL's `src/backend/storage/buffer`. Victims come from the clock sweep alone, in
+//! both profiles; PostgreSQL had a list of free buffers in front of it until 18.
+
+mod error;
+mod options;
+mod state;
+
+mod delay;
+mod desc;
+mod header;
+
+mod blocks;
+mod mapping;
+mod private_refs;
+mod session;
+mod slot;
+
+mod alloc;
+mod cleanup;
+mod clock_sweep;
+mod content_lock;
+mod drop_relation;
+mod flush;
+mod io;
+mod pin;
+mod read;
+mod recent;
+mod victim;
+
+mod check;
+mod ghost;
+mod guard;
+mod locked;
+#[cfg(test)]
+mod tests;
+
+pub use check::{Broken, check_quiescent};
+pub use content_lock::LockMode;
+pub use drop_relation::DropCounts;
+pub use error::BufferError;
+pub use guard::{ExclusiveGuard, Pin, ShareExclusiveGuard, ShareGuard};
+pub use locked::LockedPage;
+pub use options::{DropStrategy, PoolOptions, Profile, RecentVariant};
+pub use session::Session;
+pub use state::State;
+
+use crossbeam_utils::CachePadded;
+
+use blocks::Blocks;
+use clock_sweep::ClockSweep;
+use desc::BufferDesc;
+use ghost::Ghosts;
+use io::IoCondition;
+use mapping::Mapping;
+use slot::Slots;
+
+use crate::page::HEADER_SIZE;
+use crate::storage::Storage;
+use crate::sync::{AtomicU32, Mutex, name, name_word};
+use crate::tag::BufferTag;
+
+/// Smallest page, in bytes: a header and some room.
+const MIN_PAGE_SIZE: usize = 4 * HEADER_SIZE;
+/// Most sessions: what the reference count can count.
+const MAX_SESSIONS: u32 = (1 << 18) - 1;
+
+/// A pool of buffers over a storage. Shared by all tasks; each works through a [`Session`].
+///
+/// Source: PostgreSQL `src/backend/storage/buffer/buf_init.c`.
+pub struct BufferPool {
+    options: PoolOptions,
+    storage: Box<dyn Storage>,
+    descs: Box<[BufferDesc]>,
+    blocks: Blocks,
+    io: Box<[IoCondition]>,
+    mapping: Mapping,
+    /// On lines of its own: the hand is written by every miss. Boxed, so that it stays where it is named.
+    sweep: Box<CachePadded<ClockSweep>>,
+    slots: Slots,
+    /// What sessions learnt about spinning; see [`delay`].
+    spins_per_delay: AtomicU32,
+    /// Held while a relation grows.
+    extension: Box<Mutex<()>>,
+    ghosts: Ghosts,
+}
+
+impl BufferPool {
+    /// A pool of `options.n_buffers` empty buffers over `storage`.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::Options`] says which option makes no pool; [`BufferError::Memory`] if there
+    /// is not enough of it.
+    pub fn open(
+        options: PoolOptions,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, BufferError> {
+        validate(&options, &storage)?;
+        let n_buffers = options.n_buffers;
+        let pool = Self {
+            descs: (0..n_buffers).map(|_| BufferDesc::new()).collect(),
+            blocks: Blocks::new(n_buffers, options.page_size)?,
+            io: (0..n_buffers).map(|_| IoCondition::default()).collect(),
+            mapping: Mapping::new(options.partitions, n_buffers),
+            sweep: Box::new(CachePadded::new(ClockSweep::new(n_buffers))),
+            slots: Slots::new(options.max_sessions),
+            spins_per_delay: AtomicU32::new(delay::DEFAULT_SPINS_PER_DELAY),
+            extension: Box::new(Mutex::new(())),
+            ghosts: Ghosts::new(if options.ghosts { n_buffers } else { 0 }),
+            storage: Box::new(storage),
+            options,
+        };
+        pool.name_objects();
+        Ok(pool)
+    }
+
+    fn name_objects(&self) {
+        for (_buf_id, _desc) in self.descs.iter().enumerate() {
+            name_word!(&_desc.state, state::show, "buffer {_buf_id} state");
+            if self.options.profile == Profile::Classic {
+                name_word!(&_desc.content, state::show, "buffer {_buf_id} content lock");
+            }
+        }
+        for (_buf_id, _condition) in self.io.iter().enumerate() {
+            _condition.name(_buf_id);
+        }
+        self.sweep.name();
+        name!(&*self.extension, "extension lock");
+    }
+
+    /// What the pool was opened with.
+    #[must_use]
+    pub fn options(&self) -> &PoolOptions {
+        &self.options
+    }
+
+    /// Where the pages of the pool live.
+    #[must_use]
+    pub fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    /// A session, for one task. It is given back when dropped.
+    ///
+    /// # Panics
+    ///
+    /// If `max_sessions` exist already.
+    #[must_use]
+    pub fn session(&self) -> Session<'_> {
+        Session::new(self)
+    }
+
+    /// The state word of a buffer, as it was a moment ago.
+    ///
+    /// # Panics
+    ///
+    /// If the pool has no such buffer.
+    #[must_use]
+    pub fn state(&self, buf_id: u32) -> State {
+        self.desc(buf_id).load()
+    }
+
+    /// The buffer that had the page a moment ago, if one had.
+    #[must_use]
+    pub fn find(&self, tag: BufferTag) -> Option<u32> {
+        let key = self.mapping.key(tag);
+        self.mapping.shared(key).find(key)
+    }
+
+    #[inline]
+    fn desc(&self, buf_id: u32) -> &BufferDesc {
+        &self.descs[buf_id as usize]
+    }
+
+    fn n_buffers(&self) -> u32 {
+        self.options.n_buffers
+    }
+
+    fn is_modern(&self) -> bool {
+        self.options.profile == Profile::Modern
+    }
+}
+
+impl std::fmt::Debug for BufferPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BufferPool").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+fn validate(options: &PoolOptions, storage: &impl Storage) -> Result<(), BufferError> {
+    let PoolOptions { n_buffers, partitions, page_size, max_sessions, .. } = *options;
+    let wrong = |text: String| Err(BufferError::Options(text));
+    if n_buffers == 0 || n_buffers > u32::MAX / 2 {
+        return wrong(format!("a pool has 1 to {} buffers, not {n_buffers}", u32::MAX / 2));
+    }
+    if partitions == 0 {
+        return wrong("a mapping has at least one partition".to_owned());
+    }
+    if !page_size.is_power_of_two() || page_size < MIN_PAGE_SIZE {
+        let least = MIN_PAGE_SIZE;
+        return wrong(format!("a page size is a power of two from {least}, not {page_size}"));
+    }
+    if page_size != storage.page_size() {
+        let size = storage.page_size();
+        return wrong(format!("the storage has pages of {size} bytes, not {page_size}"));
+    }
+    if max_sessions == 0 || max_sessions > MAX_SESSIONS {
+        return wrong(format!("there are 1 to {MAX_SESSIONS} sessions, not {max_sessions}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! What a pool may be asked to be when it is opened.
+
+use crate::page::PAGE_SIZE;
+use crate::sync::INSTRUMENTED;
+
+/// Whose rules for the state word hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// PostgreSQL 9.6 to 18: while the header is locked nobody else may touch the state word, and
+    /// the content lock is a word of its own.
+    Classic,
+    /// PostgreSQL 19: while the header is locked, pins may be released and content locks taken and
+    /// released; the content lock is in the state word.
+    #[default]
+    Modern,
+}
+
+/// How [`Session::read_recent`](crate::Session::read_recent) makes sure of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecentVariant {
+    /// Compare under the header lock, then pin (PostgreSQL 14 to 18).
+    HeaderLock,
+    /// Pin, then compare. The naive form; it pins buffers that have no page and so breaks I-ID2.
+    PinFirst,
+    /// Compare, pin only if valid, compare again (PostgreSQL 19).
+    #[default]
+    SkipInvalid,
+}
+
+/// How a drop finds the buffers of a relation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DropStrategy {
+    /// D0: for each of the four forks, lock every header (PostgreSQL up to 9.1).
+    EveryHeader,
+    /// D1: one pass, headers are locked where an unlocked look at the tag matches (9.2).
+    #[default]
+    Precheck,
+}
+
+/// How to open a [`BufferPool`](crate::BufferPool).
+#[derive(Clone, Debug)]
+pub struct PoolOptions {
+    /// Buffers in the pool. At least 1.
+    pub n_buffers: u32,
+    /// Partitions of the mapping, at least 1. A page belongs to one; PostgreSQL has 128.
+    pub partitions: u32,
+    /// Size of a page, in bytes: a power of two, at least 64. Scenarios use small pages, because
+    /// copying them is no scheduling point but takes time.
+    pub page_size: usize,
+    /// Sessions that may exist at one time.
+    pub max_sessions: u32,
+    /// Whose rules for the state word hold.
+    pub profile: Profile,
+    /// How a page is found again by its last buffer.
+    pub recent: RecentVariant,
+    /// How a drop finds its buffers.
+    pub drop: DropStrategy,
+    /// Whether to check identities, pins and content locks against a second set of books after
+    /// every step (I-ID1, I-REF1, I-IO1, I-LK1). The books are exact in an execution only, where
+    /// an atomic step and its entry are one; on real threads leave it off.
+    pub ghosts: bool,
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        Self {
+            n_buffers: 1024,
+            partitions: 128,
+            page_size: PAGE_SIZE,
+            max_sessions: 64,
+            profile: Profile::default(),
+            recent: RecentVariant::default(),
+            drop: DropStrategy::default(),
+            ghosts: INSTRUMENTED,
+        }
+    }
+}

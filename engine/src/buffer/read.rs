@@ -1,0 +1,93 @@
+//! Reading a page in: allocate a buffer, then bring the bytes unless they are there.
+//!
+//! Source: `ReadBuffer` and `ExtendBufferedRel` in PostgreSQL's `bufmgr.c`, one page at a time.
+
+use super::content_lock::LockMode;
+use super::error::BufferError;
+use super::guard::{IoPage, Pin};
+use super::io::Direction;
+use super::locked::LockedPage;
+use super::session::Session;
+use crate::page::is_intact;
+use crate::sync::{lock, note};
+use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
+
+impl<'p> Session<'p> {
+    /// Pins the buffer of a page, and reads the page in if no buffer has it.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::NoUnpinnedBuffers`] if every buffer is pinned, [`BufferError::Corrupt`] if
+    /// the bytes do not match their checksum, [`BufferError::Storage`] if there is no such page or
+    /// the storage failed, for this page or for a dirty one that had to go. No pin is left behind.
+    #[inline]
+    pub fn read(&self, tag: BufferTag) -> Result<Pin<'_, 'p>, BufferError> {
+        let (buf_id, valid) = self.alloc(tag)?;
+        if !valid {
+            self.load(buf_id, tag)?;
+        }
+        Ok(Pin::new(self, buf_id, tag))
+    }
+
+    /// Brings the bytes of a page into its buffer, which is ours to unpin if that fails.
+    #[cold]
+    fn load(&self, buf_id: u32, tag: BufferTag) -> Result<(), BufferError> {
+        if !self.start_io(buf_id, Direction::Input) {
+            return Ok(());
+        }
+        note!("loads page {} into buffer {buf_id}", tag.block);
+        if let Err(error) = self.read_in(IoPage::new(self, buf_id), tag) {
+            self.abort_io(buf_id, Direction::Input);
+            self.unpin(buf_id);
+            return Err(error);
+        }
+        self.finish_io(buf_id, Direction::Input);
+        Ok(())
+    }
+
+    fn read_in(&self, mut page: IoPage<'_, '_>, tag: BufferTag) -> Result<(), BufferError> {
+        let bytes = page.bytes_mut();
+        self.pool.storage.read(tag, bytes)?;
+        if is_intact(bytes) { Ok(()) } else { Err(BufferError::Corrupt { tag }) }
+    }
+
+    /// Pins the buffer of a page that is about to be written anew, and locks it to change. The
+    /// page is zeroes if no buffer had it; if one had, it is as it was (B17). Nobody sees the zeroes
+    /// before the lock is given back (B16).
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read`], except that nothing is read.
+    pub fn zero_and_lock(&self, tag: BufferTag) -> Result<LockedPage<'_, 'p>, BufferError> {
+        let (buf_id, valid) = self.alloc(tag)?;
+        if !valid && self.start_io(buf_id, Direction::Input) {
+            IoPage::new(self, buf_id).bytes_mut().fill(0);
+            note!("zeroes buffer {buf_id} for page {}", tag.block);
+            self.lock_content(buf_id, LockMode::Exclusive);
+            self.finish_io(buf_id, Direction::Input);
+        } else {
+            self.lock_content(buf_id, LockMode::Exclusive);
+        }
+        Ok(LockedPage::locked(Pin::new(self, buf_id, tag)))
+    }
+
+    /// Appends a page of zeroes to a fork and pins its buffer.
+    ///
+    /// The simplest form: the file grows under the pool's extension lock, then the page is read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read`]. The file may have grown even so.
+    pub fn extend(&self, relation: RelationId, fork: Fork) -> Result<Pin<'_, 'p>, BufferError> {
+        let block = self.extend_file(relation, fork)?;
+        self.read(BufferTag { relation, fork, block })
+    }
+
+    fn extend_file(&self, relation: RelationId, fork: Fork) -> Result<BlockNumber, BufferError> {
+        let _growing = lock(&self.pool.extension);
+        let zeroes = vec![0; self.pool.options.page_size];
+        let block = self.pool.storage.extend(relation, fork, &zeroes)?;
+        note!("extends the file by page {block}");
+        Ok(block)
+    }
+}

@@ -1,0 +1,45 @@
+//! Mutants: every known bug that can be switched back on, by name.
+//!
+//! Each is one named line beside the right one and a constant `false` in native builds. A scenario
+//! that catches no mutant has not shown that it can fail.
+
+/// A known bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mutant {
+    /// Name to switch it on with.
+    pub name: &'static str,
+    /// What the engine then does wrong.
+    pub what: &'static str,
+    /// Entry in the catalogue of bugs, or empty.
+    pub catalogue: &'static str,
+}
+
+const fn mutant(name: &'static str, catalogue: &'static str, what: &'static str) -> Mutant {
+    Mutant { name, what, catalogue }
+}
+
+/// Every mutant of the engine, in the order of the modules that hold them.
+pub const ALL: &[Mutant] = &[
+    mutant(
+        "recent.pin_any",
+        "B01",
+        "skip-invalid pin without the validity test: pins nameless buffers",
+    ),
+    mutant("recent.no_restart", "B02", "tests validity before it waits for a locked header only"),
+    mutant("recent.no_recheck", "", "trusts the tag it compared before the pin"),
+    mutant("cleanup.check_then_publish", "B04", "decides to sleep before it publishes the waiter"),
+    mutant("hdr.set_then_clear", "B05", "header release sets bits, then clears them"),
+    mutant("invalidate.part_inside_hdr", "B07", "takes the partition lock under the header lock"),
+    mutant("invalidate.part_after_hdr", "B07", "unmaps a buffer after its tag is gone"),
+    mutant("victim.lock_blocking", "B10", "waits for the content lock of a dirty victim"),
+    mutant("invalidate.no_waitio", "B13", "a drop takes a pinned buffer in I/O for gone"),
+    mutant("hdr.unlock_plain_store", "B22", "modern header release stores the word it read"),
+    mutant(
+        "atomics.plain_store_not_rmw_safe",
+        "B22",
+        "the pin's compare-and-swap is a load, a compare and a store",
+    ),
+    mutant("invalidate.ignore_stray_pin", "", "a drop clears a buffer that is still pinned"),
+    mutant("victim.ignore_refcount", "", "takes a victim that somebody else has pinned"),
+    mutant("alloc.no_collision_check", "", "maps a page although another buffer has it already"),
+];

@@ -1,0 +1,137 @@
+//! `holdup mutants`: how many executions it takes to catch each bug.
+
+use holdup::Scheduler;
+use holdup_scenarios::numbers::parse_count;
+use holdup_scenarios::trials::{Hunt, Trials};
+use holdup_scenarios::{MutantCase, Scenario, registry};
+use serde_json::{Value, json};
+
+use super::signals::Stop;
+use super::{Exit, output, progress, scheduler};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Mutants, or scenarios for all of theirs; without a name, all mutants.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Executions a trial may take, where the mutant's own budget is not larger.
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    seeds: Option<u64>,
+    /// Who decides.
+    #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
+    scheduler: Scheduler,
+    /// Trials, which share no seeds.
+    #[arg(long, value_name = "T", value_parser = parse_count, default_value = "5",
+          allow_negative_numbers = true)]
+    trials: u64,
+    /// Threads that run executions; the results are the same for any number.
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    jobs: Option<u64>,
+    /// One JSON document instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+struct Row {
+    scenario: &'static Scenario,
+    case: &'static MutantCase,
+    budget: u64,
+    trials: Trials,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let cases = select(&arguments.names)?;
+    let stop = Stop::on_signal()?;
+    let n_cases = cases.len();
+    let bar = progress::bar(n_cases as u64 * arguments.trials, "trials");
+    let mut rows = Vec::new();
+    for (scenario, case) in cases {
+        if stop.is_asked() {
+            break;
+        }
+        bar.set_message(case.name);
+        let budget = arguments.seeds.unwrap_or(0).max(case.budget);
+        let hunt = Hunt {
+            scenario,
+            mutant: case.name,
+            scheduler: arguments.scheduler.clone(),
+            budget,
+            trials: arguments.trials,
+            jobs: super::jobs(arguments.jobs),
+        };
+        let trials = hunt.run(stop.flag(), &|done| bar.inc(done));
+        rows.push(Row { scenario, case, budget, trials });
+    }
+    bar.finish_and_clear();
+    print(arguments, &rows)?;
+    let unfinished = rows.len() < n_cases || rows.iter().any(|row| row.trials.stopped);
+    let missed = rows.iter().any(|row| row.trials.executions.contains(&None));
+    Ok(if unfinished { Exit::Stopped } else { Exit::failed_if(missed) })
+}
+
+fn select(names: &[String]) -> anyhow::Result<Vec<(&'static Scenario, &'static MutantCase)>> {
+    if names.is_empty() {
+        let scenarios = registry::unnamed().into_iter();
+        return Ok(scenarios
+            .flat_map(|scenario| scenario.mutants.iter().map(move |case| (scenario, case)))
+            .collect());
+    }
+    let mut cases: Vec<(&Scenario, &MutantCase)> = Vec::new();
+    for name in names {
+        for found in registry::find_cases(name)? {
+            if !cases
+                .iter()
+                .any(|known| known.0.name == found.0.name && known.1.name == found.1.name)
+            {
+                cases.push(found);
+            }
+        }
+    }
+    Ok(cases)
+}
+
+fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
+    if arguments.json {
+        let rows: Vec<_> = rows.iter().map(|row| to_json(arguments, row)).collect();
+        return output::print_json(&json!({ "mutants": rows }));
+    }
+    let header = ["mutant", "scenario", "caught", "median", "95 %", "budget", "catalogue"];
+    let right = ["caught", "median", "95 %", "budget"];
+    output::print(&output::table(&header, &right, rows.iter().map(to_row)))?;
+    output::print(&format!(
+        "executions to catch under {}, {} trials each\n",
+        arguments.scheduler, arguments.trials
+    ))
+}
+
+fn to_row(row: &Row) -> Vec<String> {
+    let quantile = |part| row.trials.quantile(part).map_or("-".into(), output::grouped);
+    vec![
+        row.case.name.into(),
+        row.scenario.name.into(),
+        format!("{}/{}", row.trials.caught(), row.trials.executions.len()),
+        quantile(0.5),
+        quantile(0.95),
+        output::grouped(row.budget),
+        row.case.catalogue_in(row.scenario).join(" "),
+    ]
+}
+
+fn to_json(arguments: &Arguments, row: &Row) -> Value {
+    json!({
+        "name": row.case.name,
+        "catalogue": row.case.catalogue_in(row.scenario),
+        "scenario": row.scenario.name,
+        "caught": row.trials.caught(),
+        "trials": row.trials.executions.len(),
+        "budget": row.budget,
+        "executions_median": row.trials.quantile(0.5),
+        "executions_p95": row.trials.quantile(0.95),
+        "scheduler": arguments.scheduler.to_string(),
+        "first_failure": row.trials.first.as_ref().map(|first| json!({
+            "seed": first.seed,
+            "rule": first.failure.rule,
+            "message": first.failure.message,
+        })),
+    })
+}

@@ -1,0 +1,312 @@
+//! `holdup sweep`: many seeds, one row a scenario.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use holdup::Scheduler;
+use holdup_scenarios::corpus::replay_line;
+use holdup_scenarios::numbers::{SeedRange, Shard, parse_count, parse_duration};
+use holdup_scenarios::seed_file::{self, SeedEntry};
+use holdup_scenarios::store::{self, Store};
+use holdup_scenarios::sweep::{Plan, Tally, chunks, without};
+use holdup_scenarios::{Scenario, registry};
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+
+use super::signals::Stop;
+use super::{Exit, output, progress, scheduler};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Scenarios; without a name, all but those that only judge schedulers.
+    #[arg(value_name = "SCENARIO")]
+    names: Vec<String>,
+    /// Seeds of each scenario: a count N for 0..N, or A..B.
+    #[arg(long, value_name = "N|A..B", conflicts_with = "duration", allow_negative_numbers = true)]
+    seeds: Option<SeedRange>,
+    /// Seeds from 0 on for this long in all, such as 90s, 10m or 1h30m.
+    #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = parse_duration,
+          allow_negative_numbers = true)]
+    duration: Option<Duration>,
+    /// Who decides: portfolio, random, sticky, pct, pct2, pct3 or lens.
+    #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
+    scheduler: Scheduler,
+    /// Switches this bug on, in the scenarios that know it.
+    #[arg(long, value_name = "M")]
+    mutant: Option<String>,
+    /// Threads that run executions; the results are the same for any number.
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    jobs: Option<u64>,
+    /// Only the seeds that leave I when divided by N.
+    #[arg(long, value_name = "I/N", default_value = "0/1", allow_negative_numbers = true)]
+    shard: Shard,
+    /// Keeps finished chunks in this SQLite file.
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    /// Skips the chunks that the store has already.
+    #[arg(long, requires = "store")]
+    resume: bool,
+    /// Appends the lowest failing seed of each rule to <DIR>/<area>/<scenario>.toml.
+    #[arg(long, value_name = "DIR")]
+    seed_files: Option<PathBuf>,
+    /// One JSON document instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A scenario under way.
+struct Row {
+    plan: Plan,
+    /// What is left to run, in order.
+    left: Box<dyn Iterator<Item = Range<u64>>>,
+    tally: Tally,
+    /// Executions and steps of this invocation, without what the store had.
+    steps_now: u64,
+    time: Duration,
+    complete: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let scenarios = select(&arguments.names, arguments.mutant.as_deref())?;
+    let mut store = open_store(arguments)?;
+    let stop = Stop::on_signal()?;
+    let mut rows = Vec::new();
+    for scenario in scenarios {
+        rows.push(Row::new(arguments, scenario, store.as_ref())?);
+    }
+    match arguments.duration {
+        None => run_all(&mut rows, &mut store, &stop)?,
+        Some(duration) => run_for(&mut rows, duration, &mut store, &stop)?,
+    }
+    if let Some(folder) = &arguments.seed_files {
+        for row in &rows {
+            write_seed_files(folder, row)?;
+        }
+    }
+    print(arguments, &rows)?;
+    let unfinished = rows.iter().any(|row| !row.complete);
+    if stop.is_asked() && unfinished {
+        return Ok(Exit::Stopped);
+    }
+    Ok(Exit::failed_if(rows.iter().any(|row| row.tally.failures > 0)))
+}
+
+/// The scenarios of these names, or all that take part unnamed; with a mutant, those that know it.
+fn select(names: &[String], mutant: Option<&str>) -> anyhow::Result<Vec<&'static Scenario>> {
+    if names.is_empty() {
+        let all = registry::unnamed();
+        let Some(mutant) = mutant else { return Ok(all) };
+        let cases = registry::find_cases(mutant)?;
+        let knowing: Vec<_> =
+            all.into_iter().filter(|scenario| scenario.mutant(mutant).is_some()).collect();
+        if knowing.is_empty() {
+            let of: Vec<_> = cases.iter().map(|(scenario, _)| scenario.name).collect();
+            bail!("mutant `{mutant}` needs a scenario that is named: {}", of.join(", "));
+        }
+        return Ok(knowing);
+    }
+    let mut scenarios: Vec<&Scenario> = Vec::new();
+    for name in names {
+        let scenario = registry::find(name)?;
+        if let Some(mutant) = mutant {
+            registry::find_mutant(scenario, mutant)?;
+        }
+        if !scenarios.iter().any(|known| known.name == scenario.name) {
+            scenarios.push(scenario);
+        }
+    }
+    Ok(scenarios)
+}
+
+fn open_store(arguments: &Arguments) -> anyhow::Result<Option<Store>> {
+    let Some(path) = &arguments.store else { return Ok(None) };
+    let rev = store::revision().context("cannot read the program to tell its revision")?;
+    Ok(Some(Store::open(path, rev)?))
+}
+
+impl Row {
+    fn new(
+        arguments: &Arguments,
+        scenario: &'static Scenario,
+        store: Option<&Store>,
+    ) -> anyhow::Result<Self> {
+        let seeds = match (&arguments.seeds, arguments.duration) {
+            (Some(SeedRange(seeds)), _) => seeds.clone(),
+            // As far as a store can count.
+            (None, Some(_)) => 0..i64::MAX as u64,
+            (None, None) => 0..scenario.default_seeds,
+        };
+        let mutant = arguments.mutant.as_deref().and_then(|name| scenario.mutant(name));
+        let plan = Plan {
+            scenario,
+            scheduler: arguments.scheduler.clone(),
+            mutant: mutant.map(|case| case.name),
+            seeds,
+            shard: arguments.shard,
+            jobs: super::jobs(arguments.jobs),
+        };
+        let (done, tally) = match store {
+            Some(store) if arguments.resume => store.finished(&plan)?,
+            _ => Default::default(),
+        };
+        let shard = plan.shard;
+        let left = without(plan.seeds.clone(), &done).into_iter();
+        let left = Box::new(left.flat_map(move |seeds| chunks(seeds, shard)));
+        Ok(Self { plan, left, tally, steps_now: 0, time: Duration::ZERO, complete: false })
+    }
+
+    /// Runs the next chunk; `false` where none is left.
+    fn step(&mut self, store: &mut Option<Store>, bar: &ProgressBar) -> anyhow::Result<bool> {
+        let Some(chunk) = self.left.next() else {
+            self.complete = true;
+            return Ok(false);
+        };
+        bar.set_message(self.plan.scenario.name);
+        let start = Instant::now();
+        let tally = self.plan.run(chunk.clone(), &|executions| bar.inc(executions));
+        self.time += start.elapsed();
+        if let Some(store) = store {
+            store.record(&self.plan, &chunk, &tally)?;
+        }
+        self.steps_now += tally.steps;
+        self.tally.absorb(tally);
+        Ok(true)
+    }
+}
+
+/// One scenario after the other, each to the end of its seeds.
+fn run_all(rows: &mut [Row], store: &mut Option<Store>, stop: &Stop) -> anyhow::Result<()> {
+    let total = rows.iter().map(|row| row.plan.shard.count(&row.plan.seeds)).sum();
+    let bar = progress::bar(total, "executions");
+    bar.inc(rows.iter().map(|row| row.tally.executions).sum());
+    for row in rows {
+        while !stop.is_asked() && row.step(store, &bar)? {}
+        // A signal that came during the last chunk stopped nothing.
+        if stop.is_asked() && row.tally.executions == row.plan.shard.count(&row.plan.seeds) {
+            row.complete = true;
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// A chunk of each scenario in turn, until the time is up; then what was run is what was asked for.
+fn run_for(
+    rows: &mut [Row],
+    duration: Duration,
+    store: &mut Option<Store>,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let bar = progress::counter("executions");
+    let start = Instant::now();
+    let mut left = !rows.is_empty();
+    'time: while left {
+        left = false;
+        for row in &mut *rows {
+            if stop.is_asked() {
+                break 'time;
+            }
+            if start.elapsed() >= duration {
+                rows.iter_mut().for_each(|row| row.complete = true);
+                break 'time;
+            }
+            left |= row.step(store, &bar)?;
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn write_seed_files(folder: &std::path::Path, row: &Row) -> anyhow::Result<()> {
+    for failed in row.tally.examples.values() {
+        let entry = SeedEntry {
+            scheduler: row.plan.scheduler.to_string(),
+            seed: failed.seed,
+            mutant: row.plan.mutant.map(Into::into),
+            rule: Some(failed.rule.clone()),
+            script: None,
+            note: format!("found by a sweep: {}", failed.message.lines().next().unwrap_or("")),
+        };
+        let (path, new) = seed_file::append(folder, row.plan.scenario, &entry)?;
+        let what = if new { "added to" } else { "stands already in" };
+        eprintln!("seed {} of {} {what} {}", failed.seed, row.plan.scenario.name, path.display());
+    }
+    Ok(())
+}
+
+fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
+    if arguments.json {
+        let rows: Vec<_> = rows.iter().map(to_json).collect();
+        return output::print_json(&json!({ "scenarios": rows }));
+    }
+    let header = ["scenario", "executions", "steps/s", "failures", "distinct", "hash"];
+    let right = ["executions", "steps/s", "failures", "distinct"];
+    let columns = if output::width() < output::NARROW { 4 } else { header.len() };
+    let cells = rows.iter().map(|row| to_row(row, columns));
+    let mut text = output::table(&header[..columns], &right, cells);
+    for row in rows {
+        if !row.complete {
+            text += &format!("\n{} was stopped before its end\n", row.plan.scenario.name);
+        }
+        for failed in row.tally.examples.values() {
+            let (plan, count) = (&row.plan, row.tally.rules.get(&failed.rule).unwrap_or(&1));
+            let scheduler = plan.scheduler.to_string();
+            text += &format!(
+                "\n{} failed with {}: {}\n  {} of {} executions, the first is number {}\n  replay  {}\n",
+                plan.scenario.name,
+                failed.rule,
+                failed.message.lines().next().unwrap_or(""),
+                output::grouped(*count),
+                output::grouped(row.tally.executions),
+                output::grouped(plan.execution(failed.seed)),
+                replay_line(plan.scenario, &scheduler, failed.seed, plan.mutant),
+            );
+        }
+    }
+    output::print(&text)
+}
+
+/// The first `columns` cells of its row.
+fn to_row(row: &Row, columns: usize) -> Vec<String> {
+    let mut cells = vec![
+        row.plan.scenario.name.into(),
+        output::grouped(row.tally.executions),
+        output::rate(row.steps_now, row.time.as_secs_f64()),
+        output::grouped(row.tally.failures),
+        row.tally.rules.len().to_string(),
+        output::hex(row.tally.hash),
+    ];
+    cells.truncate(columns);
+    cells
+}
+
+fn to_json(row: &Row) -> Value {
+    let (plan, tally) = (&row.plan, &row.tally);
+    let scheduler = plan.scheduler.to_string();
+    let first = tally.first_failure().map(|first| {
+        json!({
+            "seed": first.seed,
+            "execution": plan.execution(first.seed),
+            "rule": first.rule,
+            "message": first.message,
+            "replay": replay_line(plan.scenario, &scheduler, first.seed, plan.mutant),
+        })
+    });
+    json!({
+        "name": plan.scenario.name,
+        "scheduler": scheduler,
+        "mutant": plan.mutant,
+        "executions": tally.executions,
+        "steps": tally.steps,
+        "seconds": row.time.as_secs_f64(),
+        "failures": tally.failures,
+        "distinct_failures": tally.rules.len(),
+        "first_failure": first,
+        "hash": output::hex(tally.hash),
+        "rules": tally.rules,
+        "shard": plan.shard.to_string(),
+        "complete": row.complete,
+    })
+}

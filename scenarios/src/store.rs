@@ -1,0 +1,323 @@
+//! The store: finished chunks of sweeps in one SQLite file, so that a sweep can go on later.
+//!
+//! Rows carry the revision of the code they were run with, and results of different revisions are
+//! never mixed. A chunk is written in one transaction with its failures, so that a killed sweep
+//! loses the chunk under way and nothing else; writing the same chunk again changes nothing.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+
+use crate::sweep::{FailedSeed, Plan, Tally};
+
+/// Version of the tables; a store of another one is left alone.
+const SCHEMA_VERSION: i64 = 1;
+/// Marks a SQLite file as ours: "HLDP".
+const APPLICATION_ID: i64 = 0x484C_4450;
+
+const SCHEMA: &str = "
+    create table runs (
+        scenario text not null, rev text not null, scheduler text not null, mutant text not null,
+        shard text not null, seed_from integer not null, seed_to integer not null,
+        executions integer not null, failures integer not null, rules text not null,
+        hash text not null, steps integer not null,
+        primary key (scenario, rev, scheduler, mutant, shard, seed_from, seed_to)
+    ) without rowid;
+    create table failures (
+        scenario text not null, rev text not null, seed integer not null,
+        scheduler text not null, mutant text not null, rule text not null, message text not null,
+        primary key (scenario, rev, scheduler, mutant, seed)
+    ) without rowid;";
+
+/// Why a store cannot be used. Nothing that was in it is lost.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The file is something else.
+    #[error("{} is no store of holdup: {what}; name another file", path.display())]
+    NotAStore {
+        /// Which file.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+    },
+    /// The file was written by another version of holdup.
+    #[error(
+        "store {} has schema version {found}, and this holdup reads version {SCHEMA_VERSION}; \
+         name another file",
+        path.display()
+    )]
+    Version {
+        /// Which file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+    /// The file cannot be opened, read or written.
+    #[error("cannot use store {}: {message}", path.display())]
+    Unusable {
+        /// Which file.
+        path: PathBuf,
+        /// What SQLite says.
+        message: String,
+    },
+    /// The same seeds of the same code have given another hash before.
+    #[error(
+        "seeds {}..{} of {scenario} have hash {now} now and {before} in store {}: the same code ran \
+         differently, so an execution depends on something else than its seed",
+        seeds.start, seeds.end, path.display()
+    )]
+    Differs {
+        /// Which file.
+        path: PathBuf,
+        /// Which scenario.
+        scenario: &'static str,
+        /// Which seeds.
+        seeds: Range<u64>,
+        /// The hash in the store.
+        before: String,
+        /// The hash just found.
+        now: String,
+    },
+    /// Seeds this high cannot be kept.
+    #[error("a store keeps seeds up to {max} only, and the range ends at {0}", max = i64::MAX)]
+    SeedTooHigh(u64),
+}
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+    rev: String,
+}
+
+impl Store {
+    /// Opens the store at `path`, or creates it; rows are those of revision `rev`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], when the file is no store or cannot be written.
+    pub fn open(path: &Path, rev: String) -> Result<Self, StoreError> {
+        let unusable = |error| because(path, &error);
+        let mut connection = Connection::open(path).map_err(unusable)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(unusable)?;
+        // The write lock, taken at once: whoever may not write is told before hours of work.
+        let transaction = connection
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .map_err(unusable)?;
+        let pragma = |name| transaction.pragma_query_value(None, name, |row| row.get(0));
+        let id: i64 = pragma("application_id").map_err(unusable)?;
+        let version: i64 = pragma("user_version").map_err(unusable)?;
+        let tables: i64 = transaction
+            .query_row("select count(*) from sqlite_schema", [], |row| row.get(0))
+            .map_err(unusable)?;
+        let fresh = tables == 0 && id == 0 && version == 0;
+        if fresh {
+            transaction.execute_batch(SCHEMA).map_err(unusable)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(unusable)?;
+            transaction.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(unusable)?;
+        } else if id != APPLICATION_ID {
+            let what = "a SQLite file of something else".into();
+            return Err(StoreError::NotAStore { path: path.into(), what });
+        } else if version != SCHEMA_VERSION {
+            return Err(StoreError::Version { path: path.into(), found: version });
+        }
+        transaction.commit().map_err(unusable)?;
+        Ok(Self { path: path.into(), connection, rev })
+    }
+
+    /// Writes a finished chunk of `plan`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Differs`] where the store knows another result, or what SQLite says.
+    pub fn record(
+        &mut self,
+        plan: &Plan,
+        chunk: &Range<u64>,
+        tally: &Tally,
+    ) -> Result<(), StoreError> {
+        let (from, to) = (kept(chunk.start)?, kept(chunk.end)?);
+        let (hash, rules) = (format!("{:016x}", tally.hash), rules_to_text(tally));
+        let (scenario, rev) = (plan.scenario.name, &self.rev);
+        let (scheduler, mutant) = (plan.scheduler.to_string(), plan.mutant.unwrap_or(""));
+        let shard = plan.shard.to_string();
+        let write = || -> rusqlite::Result<Option<String>> {
+            let transaction = self.connection.unchecked_transaction()?;
+            let before: Option<String> = transaction
+                .query_row(
+                    "select hash from runs where scenario = ?1 and rev = ?2 and scheduler = ?3
+                     and mutant = ?4 and shard = ?5 and seed_from = ?6 and seed_to = ?7",
+                    params![scenario, rev, scheduler, mutant, shard, from, to],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            if before.is_some() {
+                return Ok(before);
+            }
+            transaction.execute(
+                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                params![
+                    scenario,
+                    rev,
+                    scheduler,
+                    mutant,
+                    shard,
+                    from,
+                    to,
+                    tally.executions as i64,
+                    tally.failures as i64,
+                    rules,
+                    hash,
+                    tally.steps as i64
+                ],
+            )?;
+            for failed in tally.examples.values() {
+                transaction.execute(
+                    "insert or ignore into failures values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    params![
+                        scenario,
+                        rev,
+                        failed.seed as i64,
+                        scheduler,
+                        mutant,
+                        failed.rule,
+                        failed.message
+                    ],
+                )?;
+            }
+            transaction.commit()?;
+            Ok(None)
+        };
+        match write().map_err(|error| because(&self.path, &error))? {
+            Some(before) if before != hash => Err(StoreError::Differs {
+                path: self.path.clone(),
+                scenario,
+                seeds: chunk.clone(),
+                before,
+                now: hash,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The finished chunks of `plan`: their seeds, sorted and disjoint, and what came of them.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite says.
+    pub fn finished(&self, plan: &Plan) -> Result<(Vec<Range<u64>>, Tally), StoreError> {
+        let (from, to) = (kept(plan.seeds.start)?, kept(plan.seeds.end)?);
+        let (scheduler, mutant) = (plan.scheduler.to_string(), plan.mutant.unwrap_or(""));
+        let read = || -> rusqlite::Result<(Vec<Range<u64>>, Tally)> {
+            let mut statement = self.connection.prepare(
+                "select seed_from, seed_to, executions, failures, rules, hash, steps from runs
+                 where scenario = ?1 and rev = ?2 and scheduler = ?3 and mutant = ?4
+                 and shard = ?5 and seed_from >= ?6 and seed_to <= ?7
+                 order by seed_from, seed_to desc",
+            )?;
+            let shard = plan.shard.to_string();
+            let mut rows = statement.query(params![
+                plan.scenario.name,
+                self.rev,
+                scheduler,
+                mutant,
+                shard,
+                from,
+                to
+            ])?;
+            let (mut done, mut tally) = (Vec::<Range<u64>>::new(), Tally::default());
+            while let Some(row) = rows.next()? {
+                let seeds = row.get::<_, i64>(0)? as u64..row.get::<_, i64>(1)? as u64;
+                // Ranges that began elsewhere may overlap at their ends; one of them counts.
+                if done.last().is_some_and(|last| last.end > seeds.start) {
+                    continue;
+                }
+                tally.absorb(Tally {
+                    executions: row.get::<_, i64>(2)? as u64,
+                    failures: row.get::<_, i64>(3)? as u64,
+                    rules: rules_from_text(&row.get::<_, String>(4)?),
+                    hash: u64::from_str_radix(&row.get::<_, String>(5)?, 16).unwrap_or_default(),
+                    steps: row.get::<_, i64>(6)? as u64,
+                    ..Tally::default()
+                });
+                done.push(seeds);
+            }
+            let mut statement = self.connection.prepare(
+                "select seed, rule, message from failures where scenario = ?1 and rev = ?2
+                 and scheduler = ?3 and mutant = ?4 and seed >= ?5 and seed < ?6 order by seed",
+            )?;
+            let mut rows = statement.query(params![
+                plan.scenario.name,
+                self.rev,
+                scheduler,
+                mutant,
+                from,
+                to
+            ])?;
+            while let Some(row) = rows.next()? {
+                let seed = row.get::<_, i64>(0)? as u64;
+                if !done.iter().any(|range| range.contains(&seed))
+                    || seed % plan.shard.of != plan.shard.index
+                {
+                    continue;
+                }
+                let failed = FailedSeed { seed, rule: row.get(1)?, message: row.get(2)? };
+                tally.examples.entry(failed.rule.clone()).or_insert(failed);
+            }
+            Ok((done, tally))
+        };
+        read().map_err(|error| because(&self.path, &error))
+    }
+}
+
+/// What the rows of this program are filed under: `HOLDUP_REV`, or else a hash of the program
+/// itself, so that no two builds that may differ are ever mixed.
+///
+/// # Errors
+///
+/// If the program's own file cannot be read.
+pub fn revision() -> std::io::Result<String> {
+    if let Ok(rev) = std::env::var("HOLDUP_REV") {
+        return Ok(rev);
+    }
+    let program = std::fs::read(std::env::current_exe()?)?;
+    // FNV-1a over words; nobody attacks it, it only has to notice a change.
+    let hash = program.chunks(8).fold(0xCBF2_9CE4_8422_2325_u64, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x0100_0000_01B3).rotate_left(23)
+    });
+    Ok(format!("program-{hash:016x}"))
+}
+
+fn kept(seed: u64) -> Result<i64, StoreError> {
+    i64::try_from(seed).map_err(|_| StoreError::SeedTooHigh(seed))
+}
+
+fn rules_to_text(tally: &Tally) -> String {
+    serde_json::to_string(&tally.rules).unwrap_or_default()
+}
+
+fn rules_from_text(text: &str) -> std::collections::BTreeMap<String, u64> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn because(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let path = path.to_path_buf();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => {
+            StoreError::NotAStore { path, what: "not a SQLite file".into() }
+        }
+        Some(ErrorCode::DatabaseBusy) => {
+            StoreError::Unusable { path, message: "another program is writing to it".into() }
+        }
+        _ => StoreError::Unusable { path, message: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests;
