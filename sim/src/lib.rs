@@ -146,6 +146,9 @@ pub use explore::{Checker, Failure, Faults, Report, check};
 #[cfg(feature = "sim")]
 pub use scheduler::Scheduler;
 
+#[cfg(not(feature = "sim"))]
+pub use std::thread_local;
+
 /// Whether this build is instrumented: `true` with the feature `sim`.
 pub const INSTRUMENTED: bool = cfg!(feature = "sim");
 

@@ -5,9 +5,15 @@ mod lock_bit;
 mod spin_lock;
 
 #[cfg(feature = "sim")]
+mod barrier;
+#[cfg(feature = "sim")]
 mod condvar;
 #[cfg(feature = "sim")]
+pub mod mpsc;
+#[cfg(feature = "sim")]
 mod mutex;
+#[cfg(feature = "sim")]
+mod once;
 #[cfg(feature = "sim")]
 mod poison;
 #[cfg(feature = "sim")]
@@ -19,16 +25,17 @@ pub use lock_bit::{Backoff, LockBit, LockWord, Pause};
 pub use spin_lock::{SpinLock, SpinLockGuard};
 
 #[cfg(feature = "sim")]
+pub use barrier::{Barrier, BarrierWaitResult};
+#[cfg(feature = "sim")]
 pub use condvar::{Condvar, WaitTimeoutResult};
 #[cfg(feature = "sim")]
 pub use mutex::{Mutex, MutexGuard};
 #[cfg(feature = "sim")]
+pub use once::{LazyLock, Once, OnceLock, OnceState};
+#[cfg(feature = "sim")]
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(feature = "sim")]
-pub use std::sync::{
-    Arc, Barrier, BarrierWaitResult, LazyLock, LockResult, Once, OnceLock, OnceState, PoisonError,
-    TryLockError, TryLockResult, Weak, mpsc,
-};
+pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
 
 #[cfg(not(feature = "sim"))]
 pub use std::sync::*;

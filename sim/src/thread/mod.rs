@@ -14,6 +14,8 @@ pub use std::thread::*;
 #[cfg(feature = "sim")]
 mod join;
 #[cfg(feature = "sim")]
+mod local;
+#[cfg(feature = "sim")]
 mod park;
 #[cfg(feature = "sim")]
 mod scope;
@@ -23,10 +25,12 @@ mod spawn;
 #[cfg(feature = "sim")]
 pub use join::{JoinHandle, Thread, ThreadId};
 #[cfg(feature = "sim")]
+pub use local::{AccessError, LocalKey};
+#[cfg(feature = "sim")]
 pub use park::{available_parallelism, current, park, park_timeout, sleep, yield_now};
 #[cfg(feature = "sim")]
 pub use scope::{Scope, ScopedJoinHandle, scope};
 #[cfg(feature = "sim")]
 pub use spawn::{Builder, spawn};
 #[cfg(feature = "sim")]
-pub use std::thread::{AccessError, Result, panicking};
+pub use std::thread::{Result, panicking};

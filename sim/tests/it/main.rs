@@ -1,8 +1,13 @@
 //! The look-alikes of `std`, one module each: right programs pass, wrong programs fail, and outside
 //! of executions they are what they look like.
 
+mod barrier;
+mod cell;
 mod condvar;
+mod local;
+mod mpsc;
 mod mutex;
+mod once;
 mod rwlock;
 mod time;
 
