@@ -128,6 +128,8 @@ pub mod trace;
 
 pub mod hold;
 pub mod mutant;
+#[cfg(feature = "sim")]
+pub mod random;
 mod note;
 pub mod sync;
 

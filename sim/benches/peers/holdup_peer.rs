@@ -11,7 +11,7 @@ use crate::sample::{Config, Program};
 
 include!("workloads.rs");
 
-pub fn configs() -> Vec<Config> {
+pub(crate) fn configs() -> Vec<Config> {
     ["random", "sticky", "pct3", "lens", "portfolio"]
         .map(|name| Config {
             peer: "holdup",

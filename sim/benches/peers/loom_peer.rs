@@ -12,7 +12,7 @@ use crate::sample::{Config, Program};
 
 include!("workloads.rs");
 
-pub fn configs() -> Vec<Config> {
+pub(crate) fn configs() -> Vec<Config> {
     vec![Config {
         peer: "loom",
         scheduler: "exhaustive",

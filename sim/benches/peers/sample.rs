@@ -2,7 +2,7 @@
 
 /// What is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Program {
+pub(crate) enum Program {
     FetchAdd,
     Spinlock,
     Words,
@@ -10,7 +10,7 @@ pub enum Program {
 }
 
 impl Program {
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::FetchAdd => "fetch_add",
             Self::Spinlock => "spinlock",
@@ -19,7 +19,7 @@ impl Program {
         }
     }
 
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::FetchAdd => "2 tasks x 10 fetch_add",
             Self::Spinlock => "4 tasks x 100 acquisitions of a test-and-set spinlock",
@@ -30,29 +30,29 @@ impl Program {
 }
 
 /// One peer with one scheduler.
-pub struct Config {
-    pub peer: &'static str,
-    pub scheduler: &'static str,
+pub(crate) struct Config {
+    pub(crate) peer: &'static str,
+    pub(crate) scheduler: &'static str,
     /// Whether it can run the program at all.
-    pub can: fn(Program) -> bool,
+    pub(crate) can: fn(Program) -> bool,
     /// Runs this many executions; returns how many it really ran, and the decisions or steps.
-    pub run: Box<dyn Fn(Program, u64) -> (u64, u64)>,
+    pub(crate) run: Box<dyn Fn(Program, u64) -> (u64, u64)>,
 }
 
 /// What one configuration did on one program.
-pub struct Row {
-    pub peer: &'static str,
-    pub scheduler: &'static str,
+pub(crate) struct Row {
+    pub(crate) peer: &'static str,
+    pub(crate) scheduler: &'static str,
     /// CPU nanoseconds an execution, one value a round.
-    pub ns: Vec<f64>,
-    pub steps_per_execution: f64,
+    pub(crate) ns: Vec<f64>,
+    pub(crate) steps_per_execution: f64,
     /// Its rate over shuttle's random walk, and over shuttle's PCT: medians of the rounds' ratios.
-    pub over_random: f64,
-    pub over_pct: f64,
+    pub(crate) over_random: f64,
+    pub(crate) over_pct: f64,
 }
 
 impl Row {
-    pub fn median_ns(&self) -> f64 {
+    pub(crate) fn median_ns(&self) -> f64 {
         median(self.ns.clone())
     }
 }
@@ -63,7 +63,7 @@ fn cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-pub fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => f64::NAN,
@@ -86,7 +86,7 @@ fn calibrate(config: &Config, program: Program) -> u64 {
     }
 }
 
-pub fn measure(program: Program, configs: &[Config], rounds: usize) -> Vec<Row> {
+pub(crate) fn measure(program: Program, configs: &[Config], rounds: usize) -> Vec<Row> {
     let able: Vec<_> = configs.iter().filter(|config| (config.can)(program)).collect();
     let sizes: Vec<_> = able.iter().map(|config| calibrate(config, program)).collect();
     let mut rows: Vec<Row> = able

@@ -59,7 +59,7 @@ fn run_named(name: &str, n: u64, body: fn(), counting: bool) -> u64 {
     }
 }
 
-pub fn configs() -> Vec<Config> {
+pub(crate) fn configs() -> Vec<Config> {
     ["random", "urw", "pct3"]
         .map(|name| Config {
             peer: "shuttle",

@@ -2,7 +2,7 @@
 
 use crate::sample::{Program, Row};
 
-pub fn print(program: Program, rows: &[Row]) {
+pub(crate) fn print(program: Program, rows: &[Row]) {
     println!("\n{} (`{}`)\n", program.title(), program.name());
     println!(
         "{:<8} {:<10} {:>13} {:>10} {:>9} {:>16} {:>13}",
@@ -29,7 +29,7 @@ pub fn print(program: Program, rows: &[Row]) {
     }
 }
 
-pub fn json(program: Program, row: &Row) -> String {
+pub(crate) fn json(program: Program, row: &Row) -> String {
     format!(
         "{{\"program\":\"{}\",\"peer\":\"{}\",\"scheduler\":\"{}\",\"executions_per_second\":{:.0},\
          \"steps_per_execution\":{:.1},\"over_shuttle_random\":{:.2},\"over_shuttle_pct3\":{:.2}}}",

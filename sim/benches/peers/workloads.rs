@@ -2,7 +2,7 @@
 // `AtomicBool`, `Ordering`, `Arc`, `spawn` and `spin_loop` of its own.
 
 /// Two tasks, ten fetch_adds each.
-pub fn fetch_add() {
+pub(crate) fn fetch_add() {
     let sum = Arc::new(AtomicU64::new(0));
     let mut tasks = Vec::with_capacity(2);
     for _ in 0..2 {
@@ -20,7 +20,7 @@ pub fn fetch_add() {
 }
 
 /// Four tasks, each a hundred times through a test-and-set spinlock.
-pub fn spinlock() {
+pub(crate) fn spinlock() {
     let lock = Arc::new(AtomicBool::new(false));
     let mut tasks = Vec::with_capacity(4);
     for _ in 0..4 {
@@ -40,7 +40,7 @@ pub fn spinlock() {
 }
 
 /// Eight tasks, a thousand operations each, on sixteen words.
-pub fn words() {
+pub(crate) fn words() {
     let words: Arc<[AtomicU64; 16]> = Arc::new(std::array::from_fn(|_| AtomicU64::new(0)));
     let mut tasks = Vec::with_capacity(8);
     for task in 0..8_u64 {
@@ -71,7 +71,7 @@ pub fn words() {
 }
 
 /// Four tasks that do nothing.
-pub fn spawn_join() {
+pub(crate) fn spawn_join() {
     let mut tasks = Vec::with_capacity(4);
     for i in 0..4_u64 {
         tasks.push(spawn(move || i));
@@ -83,7 +83,7 @@ pub fn spawn_join() {
     assert_eq!(sum, 6);
 }
 
-pub fn program(program: Program) -> fn() {
+pub(crate) fn program(program: Program) -> fn() {
     match program {
         Program::FetchAdd => fetch_add,
         Program::Spinlock => spinlock,

@@ -90,13 +90,13 @@ impl Draws {
     }
 
     pub(crate) fn next_u64(&mut self) -> u64 {
-        u64::from(self.next_u32()) << 32 | u64::from(self.next_u32())
+        (u64::from(self.next_u32()) << 32) | u64::from(self.next_u32())
     }
 
     /// A number below `n`, which must not be 0. Off from uniform by less than `n` in 2^32.
     #[inline(always)]
     pub(crate) fn below(&mut self, n: u32) -> u32 {
-        (u64::from(self.next_u32()) * u64::from(n) >> 32) as u32
+        ((u64::from(self.next_u32()) * u64::from(n)) >> 32) as u32
     }
 }
 

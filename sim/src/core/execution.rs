@@ -79,6 +79,7 @@ pub(crate) struct Execution {
 
 pub(crate) struct Inner {
     pub(super) mode: Mode,
+    #[expect(clippy::vec_box, reason = "tasks are pointed to, so they must not move")]
     pub(crate) tasks: Vec<Box<Task>>,
     pub(super) n_tasks: usize,
     pub(super) unfinished: usize,

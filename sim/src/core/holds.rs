@@ -134,7 +134,7 @@ impl Execution {
             names => format!("{} wait for each other", names.join(" and ")),
         };
         let mut failure = Failure::new("deadlock", message);
-        failure.site = Some((&*self.inner().pending(id).place).into());
+        failure.site = Some(self.inner().pending(id).place.into());
         failure.detail = cycle.iter().map(|&task| self.waits_for(task)).collect();
         failure
     }
@@ -151,7 +151,7 @@ impl Execution {
             let message = format!("{} spins, and nobody is left to end it", self.role(spinner));
             let mut failure = Failure::new("livelock", message);
             failure.task = self.role(spinner);
-            failure.site = Some((&*self.inner().pending(spinner).place).into());
+            failure.site = Some(self.inner().pending(spinner).place.into());
             failure
         } else {
             let names: Vec<_> = blocked.iter().map(|&id| self.role(id)).collect();
@@ -162,7 +162,7 @@ impl Execution {
             let mut failure = Failure::new("deadlock", message);
             let last = blocked.last().copied().unwrap_or(0);
             failure.task = self.role(last);
-            failure.site = Some((&*self.inner().pending(last).place).into());
+            failure.site = Some(self.inner().pending(last).place.into());
             failure
         };
         failure.detail = blocked.iter().map(|&id| self.waits_for(id)).collect();

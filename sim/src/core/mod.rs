@@ -25,9 +25,8 @@ mod wait;
 mod words;
 
 pub(crate) use draws::Draws;
-pub(crate) use execution::{Execution, Outcome, Setup, current, mix};
+pub(crate) use execution::{Execution, Setup, current, mix};
 pub(crate) use holds::{hold_begin, hold_end};
-pub(crate) use panics::{Dying, retire_requested};
 pub(crate) use recorder::{Recorder, listening, log_event, name_object, note, recording};
 pub(crate) use services::Destroyed;
 pub(crate) use task::{Place, Task};
@@ -48,6 +47,16 @@ pub(crate) fn task_role(tasks: &[Box<Task>], id: u32) -> String {
             }
         }
     }
+}
+
+/// The next draw of the current execution for the code under test.
+pub(crate) fn workload_draw() -> Option<u64> {
+    let inner = current()?.inner();
+    if !inner.workload_started {
+        inner.workload_started = true;
+        inner.workload_draws.start(inner.seed);
+    }
+    Some(inner.workload_draws.next_u64())
 }
 
 /// Whether the bug `name` is switched on in the current execution.

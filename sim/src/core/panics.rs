@@ -21,7 +21,7 @@ use super::task::Place;
 use crate::explore::Failure;
 
 /// The payload that unwinds the tasks of an execution that is over.
-pub(crate) struct Dying;
+struct Dying;
 
 /// Scheduling points that destructors may pass while a task unwinds.
 pub(super) const MAX_UNWINDING_STEPS: u32 = 100_000;
@@ -130,11 +130,6 @@ impl Execution {
         }
         self.fail(failure);
     }
-}
-
-/// Whether this OS thread must run no further executions.
-pub(crate) fn retire_requested(outcome: &super::Outcome) -> bool {
-    outcome.retire
 }
 
 /// Calls a predicate of a waiting task from the task that changed its word.

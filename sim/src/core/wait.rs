@@ -151,15 +151,6 @@ impl Execution {
         }
     }
 
-    /// The tasks that wait on `object` in one of `classes`, in order of their ids.
-    pub(crate) fn waiters(&self, object: usize, classes: u8) -> Vec<u32> {
-        let tasks = &self.inner().tasks[..self.inner().n_tasks];
-        let all = (0..).zip(tasks);
-        all.filter(|(_, task)| !task.is_runnable() && waits(task.wait, object, classes))
-            .map(|(id, _)| id)
-            .collect()
-    }
-
     /// One waiting task can go on.
     pub(crate) fn enable_task(&self, id: u32) {
         self.make_runnable(id);

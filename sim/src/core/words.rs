@@ -198,7 +198,8 @@ impl Execution {
             Spin::Lap { touched: false, .. } => self.spin_block(MANY, kind, place),
             Spin::Lap { .. } => self.begin_lap(true),
             _ if lock_taken || lap == 1 + u64::from(yields) => {
-                if object != 0 && (lock_taken || (object, seen) == (before.object, before.seen)) {
+                let same = lock_taken || (object, seen) == (before.object, before.seen);
+                if same && object != 0 {
                     let watch = Watch::Differs { seen: Some(seen), differs: false };
                     self.start_watching(object, watch);
                     self.spin_block(object, kind, place);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::checker::Checker;
 use super::{ArmCount, FirstFailure, Report, pilot};
-use crate::core::{Execution, mix, retire_requested};
+use crate::core::{Execution, mix};
 use crate::scheduler::Pilot;
 
 const CHUNK: u64 = 256;
@@ -128,7 +128,7 @@ impl Sweep<'_> {
             });
             let arm = &mut arms[at].1;
             arm.executions += 1;
-            let retire = retire_requested(&outcome);
+            let retire = outcome.retire;
             if let Some(failure) = outcome.failure {
                 arm.failures += 1;
                 report.failures += 1;

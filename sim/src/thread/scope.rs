@@ -12,6 +12,7 @@ use super::spawn::start;
 use crate::core::current;
 
 /// As `std::thread::Scope`.
+#[expect(explicit_outlives_requirements, reason = "as in std")]
 pub struct Scope<'scope, 'env: 'scope> {
     real: Option<&'scope real::Scope<'scope, 'env>>,
     /// The tasks spawned into it, in an execution.

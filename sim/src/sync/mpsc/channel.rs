@@ -138,7 +138,10 @@ impl<T> Channel<T> {
             execution.disable(self.object(), SENDERS);
         }
         self.changed(execution, RECEIVER);
-        while rendezvous {
+        if !rendezvous {
+            return Ok(());
+        }
+        loop {
             let mut state = self.state();
             if state.taken != number {
                 break;
