@@ -128,9 +128,9 @@ pub mod trace;
 
 pub mod hold;
 pub mod mutant;
+mod note;
 #[cfg(feature = "sim")]
 pub mod random;
-mod note;
 pub mod sync;
 
 pub mod cell;

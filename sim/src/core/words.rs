@@ -138,8 +138,11 @@ impl Execution {
         if self.is_unwinding() {
             return;
         }
-        let me = self.me();
-        me.pending = Pending { kind: OpKind::Spin, object, place };
+        if let Spin::Lap { .. } = self.me().spin {
+            // It waits for something of its own now; a task is in the list once.
+            self.end_lap();
+        }
+        self.me().pending = Pending { kind: OpKind::Spin, object, place };
         self.start_watching(object, watch);
         self.block_watching(object);
         self.stop_watching(self.current.get());
@@ -154,6 +157,7 @@ impl Execution {
     fn start_watching(&self, object: usize, watch: Watch) {
         let task = self.current.get();
         let watchers = &mut self.inner().watchers;
+        debug_assert!(watchers.iter().all(|watcher| watcher.task != task), "a task watches once");
         watchers.push(Watcher { task, object, watch });
         self.watching.set(watchers.len() as u32);
     }
@@ -236,10 +240,13 @@ impl Execution {
         let steps = self.own_steps() - self.me().hint.at;
         let me = self.me();
         if steps > LONGEST_LAP {
-            if me.spin == (Spin::Lap { hinted: false, touched: false }) {
-                self.spin_block(MANY, OpKind::Spin, place);
-            } else {
-                self.end_lap();
+            match me.spin {
+                // Never inside a hold: whoever waits for the lock waits for this task.
+                Spin::Lap { hinted: false, touched: false } if me.holds.is_empty() => {
+                    self.spin_block(MANY, OpKind::Spin, place);
+                }
+                Spin::Lap { hinted: false, touched: false } if steps < 4 * LONGEST_LAP => {}
+                _ => self.end_lap(),
             }
         } else if object != 0 && !me.watches.iter().any(|&(watched, _)| watched == object) {
             me.watches.push((object, Watch::Differs { seen: None, differs: false }));

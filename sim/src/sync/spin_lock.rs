@@ -98,7 +98,7 @@ impl<T: ?Sized> SpinLock<T> {
     pub fn try_lock(&self) -> Option<SpinLockGuard<'_, T>> {
         let this = self.local();
         let got = this.bit().try_lock(&this.word).is_ok();
-        got.then_some(SpinLockGuard { lock: this, not_send: std::marker::PhantomData })
+        got.then(|| SpinLockGuard { lock: this, not_send: std::marker::PhantomData })
     }
 
     /// The value, which nobody else can reach through `&mut self`.
