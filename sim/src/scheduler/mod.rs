@@ -119,6 +119,7 @@ impl Strategy {
             Self::Pct(pct) => pct.yielded(task),
             Self::Lens(lens) => lens.yielded(task),
             Self::Survey(survey) => survey.yielded(task),
+            Self::Script(script) => script.yielded(task),
             _ => {}
         }
     }

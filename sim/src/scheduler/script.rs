@@ -15,17 +15,23 @@ pub(crate) struct Scripted {
     diverged: Option<usize>,
     /// Tasks by the turn's role, found once.
     role: Option<u32>,
+    /// The task that just offered the processor.
+    yielded: Option<u32>,
 }
 
 impl Scripted {
     pub(crate) fn new(script: Script) -> Self {
-        Self { script, at: 0, steps: 0, diverged: None, role: None }
+        Self { script, at: 0, steps: 0, diverged: None, role: None, yielded: None }
     }
 
     fn advance(&mut self) {
         self.at += 1;
         self.steps = 0;
         self.role = None;
+    }
+
+    pub(crate) fn yielded(&mut self, task: u32) {
+        self.yielded = Some(task);
     }
 
     pub(crate) fn noted(&mut self, task: u32, text: &str) -> bool {
@@ -70,18 +76,27 @@ impl Scripted {
     }
 
     fn choose(&mut self, turn: &mut Turn<'_>) -> u32 {
+        let next = self.choose_next(turn);
+        self.yielded = None;
+        next
+    }
+
+    fn choose_next(&mut self, turn: &mut Turn<'_>) -> u32 {
         if self.diverged.is_some() {
             return turn.pick();
         }
         loop {
-            let lowest = turn.runnable.iter().copied().min().unwrap_or(turn.current);
+            // Who waits in a loop for another lets it have a step.
+            let others = turn.runnable.iter().copied().filter(|&task| self.yielded != Some(task));
+            let lowest = others.min().unwrap_or(turn.current);
             let Some(next) = self.script.turns.get(self.at) else { return lowest };
             if self.role.is_none() {
                 self.role = find(turn.tasks, &next.role);
             }
             let Some(role) = self.role else { return lowest };
             let task = &turn.tasks[role as usize];
-            if task.is_runnable() {
+            let makes_way = self.yielded == Some(role) && next.until == Until::End;
+            if task.is_runnable() && !(makes_way && turn.runnable.len() > 1) {
                 // It carries out the operation it was about to.
                 self.steps = self.steps.max(1);
                 return role;

@@ -267,7 +267,9 @@ impl<'a> Picker<'a> {
 
     fn innermost(&self, task: u32) -> Option<String> {
         let (kind, object) = self.held[task as usize].last()?;
-        Some(format!("{kind} of {}", object_name(self.trace, *object)))
+        let name = object_name(self.trace, *object);
+        // A lock that nobody named is called by its kind and a number already.
+        Some(if name.starts_with(kind) { name.to_string() } else { format!("{kind} of {name}") })
     }
 
     fn push(&mut self, task: u32, kind: RowKind, text: String) {
