@@ -86,7 +86,7 @@ impl<T: ?Sized> UnsafeCell<T> {
 #[inline(always)]
 fn point(kind: crate::trace::OpKind, cell: *mut u8, place: crate::core::Place) {
     if let Some(execution) = crate::core::current()
-        && execution.point(kind, cell.addr(), place)
+        && execution.enter(kind, cell.addr(), "cell", place)
     {
         execution.record_operation(kind, cell.addr(), None, None, place);
     }

@@ -24,6 +24,8 @@ impl Execution {
         place: Place,
     ) -> bool {
         let record = self.point(kind, object, place);
+        // What it finds is no word; a change is told as a change from 0 to 1.
+        self.saw(0);
         if record {
             self.object_id(object, noun);
         }
