@@ -104,20 +104,14 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 
 /// The directory in which `path` is or would be exists.
 fn check_parent(tree: &Tree, path: &Path) -> io::Result<()> {
-    for ancestor in path.ancestors().skip(1) {
-        match tree.get(ancestor) {
-            Some(Node::Directory) => return Ok(()),
-            Some(Node::File(_)) => return Err(error(libc::ENOTDIR)),
-            None => {
-                // A file further up is a worse mistake than a missing directory.
-                let file = |above: &Path| matches!(tree.get(above), Some(Node::File(_)));
-                let code =
-                    if ancestor.ancestors().any(file) { libc::ENOTDIR } else { libc::ENOENT };
-                return Err(error(code));
-            }
-        }
+    let Some(parent) = path.parent() else { return Ok(()) };
+    // A file further up is a worse mistake than a missing directory.
+    let nearest = parent.ancestors().find_map(|above| tree.get(above).map(|node| (above, node)));
+    match nearest {
+        Some((_, Node::File(_))) => Err(error(libc::ENOTDIR)),
+        Some((above, Node::Directory)) if above == parent => Ok(()),
+        _ => Err(error(libc::ENOENT)),
     }
-    Ok(())
 }
 
 fn find(tree: &Tree, path: &Path) -> io::Result<Node> {

@@ -83,7 +83,7 @@ fn notify_one_wakes_one_and_the_seed_chooses_which() {
     passes(|| {
         let (waiting, woken, changed) = (Mutex::new(0), Mutex::new(0), Condvar::new());
         thread::scope(|scope| {
-            for n in 0..2 {
+            for first in &FIRST {
                 let (waiting, woken, changed) = (&waiting, &woken, &changed);
                 scope.spawn(move || {
                     let mut inside = waiting.lock().unwrap();
@@ -91,7 +91,7 @@ fn notify_one_wakes_one_and_the_seed_chooses_which() {
                     drop(changed.wait(inside).unwrap());
                     let mut woken = woken.lock().unwrap();
                     if *woken == 0 {
-                        FIRST[n].fetch_add(1, Ordering::Relaxed);
+                        first.fetch_add(1, Ordering::Relaxed);
                     }
                     *woken += 1;
                 });
