@@ -1,14 +1,17 @@
 //! Random draws: ChaCha8, a seed standing alone.
 //!
 //! Seeds are run in order, and keying a generator anew for each of them would cost about 90 ns, a
-//! fifth of a small execution. So the first 64 words of seed `s` are the `s`-th 256 bytes of one
+//! fifth of a small execution. So the first 32 words of seed `s` are the `s`-th 128 bytes of one
 //! keystream: consecutive seeds read on, any other seed seeks. An execution that needs more goes
 //! on in a second keystream, whose nonce is the seed.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-const WORDS: usize = 64;
+/// Words of a seed in the common keystream: what a small execution needs.
+const HEAD_WORDS: usize = 32;
+/// Words drawn at once from the keystream of the seed alone: what the cipher computes at once.
+const TAIL_WORDS: usize = 64;
 
 /// What a keystream is for; its key.
 #[derive(Clone, Copy)]
@@ -26,11 +29,12 @@ pub(crate) struct Draws {
     head: ChaCha8Rng,
     tail: ChaCha8Rng,
     seed: u64,
-    /// The seed whose 256 bytes come next in `head`, if it was left at such a place.
+    /// The seed whose bytes come next in `head`, if it was left at such a place.
     next_seed: Option<u64>,
     in_tail: bool,
     at: usize,
-    words: [u8; WORDS * 4],
+    end: usize,
+    words: [u8; TAIL_WORDS * 4],
 }
 
 impl Draws {
@@ -46,23 +50,24 @@ impl Draws {
             seed: 0,
             next_seed: None,
             in_tail: false,
-            at: WORDS,
-            words: [0; WORDS * 4],
+            at: 0,
+            end: 0,
+            words: [0; TAIL_WORDS * 4],
         }
     }
 
     /// Goes to the beginning of `seed`.
     pub(crate) fn start(&mut self, seed: u64) {
         if self.next_seed != Some(seed) {
-            // A seed has four blocks, so the upper two bits of its place go into the nonce.
-            self.head.set_stream(seed >> 62);
-            self.head.set_word_pos(u128::from(seed << 2) * 16);
+            // A seed has two blocks, so the upper bit of its place goes into the nonce.
+            self.head.set_stream(seed >> 63);
+            self.head.set_word_pos(u128::from(seed << 1) * 16);
         }
-        self.head.fill_bytes(&mut self.words);
-        self.next_seed = (seed << 2).checked_add(4).and_then(|_| seed.checked_add(1));
+        self.head.fill_bytes(&mut self.words[..HEAD_WORDS * 4]);
+        self.next_seed = (seed << 1).checked_add(2).and_then(|_| seed.checked_add(1));
         self.seed = seed;
         self.in_tail = false;
-        self.at = 0;
+        (self.at, self.end) = (0, HEAD_WORDS);
     }
 
     #[cold]
@@ -74,13 +79,13 @@ impl Draws {
             self.in_tail = true;
         }
         self.tail.fill_bytes(&mut self.words);
-        self.at = 0;
+        (self.at, self.end) = (0, TAIL_WORDS);
     }
 
     /// The next word.
     #[inline(always)]
     pub(crate) fn next_u32(&mut self) -> u32 {
-        if self.at == WORDS {
+        if self.at == self.end {
             self.refill();
         }
         let from = self.at * 4;
@@ -123,7 +128,7 @@ mod tests {
     #[test]
     fn far_seeds_differ() {
         let mut draws = Draws::new(Domain::Schedule);
-        let seeds = [0, 1, 1 << 62, u64::MAX, u64::MAX - 1, (1 << 62) - 1];
+        let seeds = [0, 1, 1 << 63, u64::MAX, u64::MAX - 1, (1 << 63) - 1];
         let firsts: std::collections::BTreeSet<_> =
             seeds.iter().map(|&seed| first(&mut draws, seed, 4)).collect();
 

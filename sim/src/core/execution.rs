@@ -81,7 +81,7 @@ pub(crate) struct Inner {
     pub(super) mode: Mode,
     #[expect(clippy::vec_box, reason = "tasks are pointed to, so they must not move")]
     pub(crate) tasks: Vec<Box<Task>>,
-    pub(super) n_tasks: usize,
+    pub(crate) n_tasks: usize,
     pub(super) unfinished: usize,
     pub(super) runnable: Vec<u32>,
     pub(super) strategy: Strategy,

@@ -14,6 +14,8 @@
 //! and not a hang. `k` comes from the pilot.
 //! Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010.
 
+use smallvec::SmallVec;
+
 use super::{Pilot, Turn};
 use crate::core::Draws;
 
@@ -40,7 +42,7 @@ pub(crate) const MAX_DEPTH: usize = 9;
 /// Priorities of tasks: high runs first. Base priorities lie above [`BASE`].
 #[derive(Default)]
 pub(crate) struct Priorities {
-    of: Vec<u64>,
+    of: SmallVec<[u64; 8]>,
     yields: u64,
 }
 

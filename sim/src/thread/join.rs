@@ -10,8 +10,11 @@ use std::thread as real;
 use crate::core::{Execution, current};
 use crate::trace::OpKind;
 
-/// Where a task leaves its result for whoever joins it.
-pub(super) struct Packet<T>(UnsafeCell<Option<real::Result<T>>>);
+/// What a task and the handle to it share: who it is, and its result once it has ended.
+pub(super) struct Packet<T> {
+    pub(super) thread: Thread,
+    result: UnsafeCell<Option<real::Result<T>>>,
+}
 
 // SAFETY: written by the task before it ends and read after it ended, on one OS thread.
 unsafe impl<T: Send> Sync for Packet<T> {}
@@ -19,19 +22,39 @@ unsafe impl<T: Send> Sync for Packet<T> {}
 unsafe impl<T: Send> Send for Packet<T> {}
 
 impl<T> Packet<T> {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(UnsafeCell::new(None)))
+    pub(super) fn new(task: TaskRef) -> Arc<Self> {
+        Arc::new(Self { thread: Thread(Who::Task(task)), result: UnsafeCell::new(None) })
     }
 
     pub(super) fn put(&self, result: real::Result<T>) {
         // SAFETY: the task is the only one to write, once, and nobody reads before it ended.
-        unsafe { *self.0.get() = Some(result) };
+        unsafe { *self.result.get() = Some(result) };
     }
 
     fn take(&self) -> Option<real::Result<T>> {
         // SAFETY: the task has ended, and joining consumes the only handle.
-        let slot = unsafe { &mut *self.0.get() };
+        let slot = unsafe { &mut *self.result.get() };
         slot.take()
+    }
+
+    fn task(&self) -> &TaskRef {
+        match &self.thread.0 {
+            Who::Task(task) => task,
+            Who::Real(_) => unreachable!("the handle of a task names a task"),
+        }
+    }
+
+    /// Waits until the task has ended, and takes its result.
+    pub(super) fn join(&self, place: &'static Location<'static>) -> real::Result<T> {
+        self.task().wait(place);
+        self.take().unwrap_or_else(|| Err(Box::new("the execution is over")))
+    }
+
+    pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
+        let task = self.task();
+        let execution = task.execution();
+        execution.point(OpKind::Load, execution.join_object(task.id), place);
+        task.is_finished()
     }
 }
 
@@ -136,22 +159,38 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-pub(super) enum Handle<T> {
-    Real(real::JoinHandle<T>),
+/// A thread to join: `R` is the handle of a real one. Small, since programs keep many in vectors.
+pub(super) enum Handle<R, T> {
+    Real(Box<(R, Thread)>),
     Task(Arc<Packet<T>>),
 }
 
-/// As `std::thread::JoinHandle`.
-pub struct JoinHandle<T> {
-    pub(super) handle: Handle<T>,
-    pub(super) thread: Thread,
+impl<R, T> Handle<R, T> {
+    pub(super) fn real(handle: R, thread: &real::Thread) -> Self {
+        Self::Real(Box::new((handle, Thread(Who::Real(thread.clone())))))
+    }
+
+    pub(super) fn thread(&self) -> &Thread {
+        match self {
+            Self::Real(real) => &real.1,
+            Self::Task(packet) => &packet.thread,
+        }
+    }
 }
 
+/// As `std::thread::JoinHandle`.
+pub struct JoinHandle<T>(pub(super) Handle<real::JoinHandle<T>, T>);
+
 impl<T> JoinHandle<T> {
+    pub(super) fn real(handle: real::JoinHandle<T>) -> Self {
+        let thread = handle.thread().clone();
+        Self(Handle::real(handle, &thread))
+    }
+
     /// The thread it belongs to.
     #[must_use]
     pub fn thread(&self) -> &Thread {
-        &self.thread
+        self.0.thread()
     }
 
     /// Waits for the thread to end; returns what its closure returned, or its panic.
@@ -161,41 +200,24 @@ impl<T> JoinHandle<T> {
     /// The panic's payload, outside of executions. Inside one a panic ends the execution.
     #[track_caller]
     pub fn join(self) -> real::Result<T> {
-        match self.handle {
-            Handle::Real(handle) => handle.join(),
-            Handle::Task(packet) => join(&self.thread, &packet, Location::caller()),
+        match self.0 {
+            Handle::Real(real) => real.0.join(),
+            Handle::Task(packet) => packet.join(Location::caller()),
         }
     }
 
     /// Whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.handle {
-            Handle::Real(handle) => handle.is_finished(),
-            Handle::Task(_) => is_finished(&self.thread, Location::caller()),
+        match &self.0 {
+            Handle::Real(real) => real.0.is_finished(),
+            Handle::Task(packet) => packet.is_finished(Location::caller()),
         }
     }
 }
 
-pub(super) fn join<T>(
-    thread: &Thread,
-    packet: &Packet<T>,
-    place: &'static Location<'static>,
-) -> real::Result<T> {
-    let Who::Task(task) = &thread.0 else { unreachable!("the handle of a task names a task") };
-    task.wait(place);
-    packet.take().unwrap_or_else(|| Err(Box::new("the execution is over")))
-}
-
-pub(super) fn is_finished(thread: &Thread, place: &'static Location<'static>) -> bool {
-    let Who::Task(task) = &thread.0 else { unreachable!("the handle of a task names a task") };
-    let execution = task.execution();
-    execution.point(OpKind::Load, execution.join_object(task.id), place);
-    task.is_finished()
-}
-
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("thread", &self.thread).finish_non_exhaustive()
+        f.debug_struct("JoinHandle").field("thread", self.thread()).finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 use std::thread as real;
 
-use super::join::{Packet, Thread, Who, is_finished, join};
+use super::join::{Handle, Thread, Who};
 use super::spawn::start;
 use crate::core::current;
 
@@ -79,11 +79,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         T: Send + 'scope,
     {
         match self.real {
-            Some(scope) => {
-                let handle = scope.spawn(f);
-                let thread = Thread(Who::Real(handle.thread().clone()));
-                ScopedJoinHandle { handle: ScopedHandle::Real(handle), thread }
-            }
+            Some(scope) => ScopedJoinHandle::real(scope.spawn(f)),
             None => self.start(None, f, Location::caller()),
         }
     }
@@ -103,10 +99,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         };
         // SAFETY: `scope` waits for the task before 'scope ends. If the execution ends first, the
         // machine ends tasks in the reverse order of their creation, this one before its scope.
-        let (packet, thread) = unsafe { start(execution, name, f, place) };
+        let packet = unsafe { start(execution, name, f, place) };
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        tasks.push(thread.clone());
-        ScopedJoinHandle { handle: ScopedHandle::Task(packet), thread }
+        tasks.push(packet.thread.clone());
+        ScopedJoinHandle(Handle::Task(packet))
     }
 }
 
@@ -116,22 +112,19 @@ impl fmt::Debug for Scope<'_, '_> {
     }
 }
 
-pub(super) enum ScopedHandle<'scope, T> {
-    Real(real::ScopedJoinHandle<'scope, T>),
-    Task(Arc<Packet<T>>),
-}
-
 /// As `std::thread::ScopedJoinHandle`.
-pub struct ScopedJoinHandle<'scope, T> {
-    pub(super) handle: ScopedHandle<'scope, T>,
-    pub(super) thread: Thread,
-}
+pub struct ScopedJoinHandle<'scope, T>(Handle<real::ScopedJoinHandle<'scope, T>, T>);
 
-impl<T> ScopedJoinHandle<'_, T> {
+impl<'scope, T> ScopedJoinHandle<'scope, T> {
+    pub(super) fn real(handle: real::ScopedJoinHandle<'scope, T>) -> Self {
+        let thread = handle.thread().clone();
+        Self(Handle::real(handle, &thread))
+    }
+
     /// The thread it belongs to.
     #[must_use]
     pub fn thread(&self) -> &Thread {
-        &self.thread
+        self.0.thread()
     }
 
     /// Waits for the thread to end; returns what its closure returned, or its panic.
@@ -141,24 +134,24 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// The panic's payload, outside of executions. Inside one a panic ends the execution.
     #[track_caller]
     pub fn join(self) -> real::Result<T> {
-        match self.handle {
-            ScopedHandle::Real(handle) => handle.join(),
-            ScopedHandle::Task(packet) => join(&self.thread, &packet, Location::caller()),
+        match self.0 {
+            Handle::Real(real) => real.0.join(),
+            Handle::Task(packet) => packet.join(Location::caller()),
         }
     }
 
     /// Whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.handle {
-            ScopedHandle::Real(handle) => handle.is_finished(),
-            ScopedHandle::Task(_) => is_finished(&self.thread, Location::caller()),
+        match &self.0 {
+            Handle::Real(real) => real.0.is_finished(),
+            Handle::Task(packet) => packet.is_finished(Location::caller()),
         }
     }
 }
 
 impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopedJoinHandle").field("thread", &self.thread).finish_non_exhaustive()
+        f.debug_struct("ScopedJoinHandle").field("thread", self.thread()).finish_non_exhaustive()
     }
 }

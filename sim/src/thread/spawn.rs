@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 use std::thread as real;
 
-use super::join::{Handle, JoinHandle, Packet, TaskRef, Thread, Who};
-use super::scope::{Scope, ScopedHandle, ScopedJoinHandle};
+use super::join::{Handle, JoinHandle, Packet, TaskRef};
+use super::scope::{Scope, ScopedJoinHandle};
 use crate::core::{Execution, current};
 use crate::trace::{OpKind, What};
 
@@ -24,18 +24,13 @@ where
     T: Send + 'static,
 {
     match current() {
-        None => real_handle(real::spawn(f)),
+        None => JoinHandle::real(real::spawn(f)),
         Some(execution) => {
             // SAFETY: what `f` borrows lives for ever.
-            let (packet, thread) = unsafe { start(execution, None, f, Location::caller()) };
-            JoinHandle { handle: Handle::Task(packet), thread }
+            let packet = unsafe { start(execution, None, f, Location::caller()) };
+            JoinHandle(Handle::Task(packet))
         }
     }
-}
-
-fn real_handle<T>(handle: real::JoinHandle<T>) -> JoinHandle<T> {
-    let thread = Thread(Who::Real(handle.thread().clone()));
-    JoinHandle { handle: Handle::Real(handle), thread }
 }
 
 /// Makes a task that runs `f`.
@@ -49,12 +44,14 @@ pub(super) unsafe fn start<F, T>(
     name: Option<Arc<str>>,
     f: F,
     place: &'static Location<'static>,
-) -> (Arc<Packet<T>>, Thread)
+) -> Arc<Packet<T>>
 where
     F: FnOnce() -> T,
 {
     execution.point(OpKind::Spawn, 0, place);
-    let packet = Packet::new();
+    let inner = execution.inner();
+    let id = inner.n_tasks as u32;
+    let packet = Packet::new(TaskRef { id, epoch: inner.epoch, name: name.clone() });
     let theirs = packet.clone();
     let main = move || {
         let result = catch_unwind(AssertUnwindSafe(f));
@@ -66,12 +63,11 @@ where
         theirs.put(result);
     };
     // SAFETY: passed on to our caller.
-    let id = unsafe { execution.create(name.clone(), main) };
+    unsafe { execution.create(name, main) };
     if execution.recording.get() {
         execution.record(Some(place), What::Spawned { child: id });
     }
-    let thread = Thread(Who::Task(TaskRef { id, epoch: execution.inner().epoch, name }));
-    (packet, thread)
+    packet
 }
 
 /// As `std::thread::Builder`. Inside an execution the stack size is the execution's.
@@ -129,12 +125,12 @@ impl Builder {
         T: Send + 'static,
     {
         let Some(execution) = current() else {
-            return self.real().spawn(f).map(real_handle);
+            return self.real().spawn(f).map(JoinHandle::real);
         };
         let name = self.name.map(Into::into);
         // SAFETY: what `f` borrows lives for ever.
-        let (packet, thread) = unsafe { start(execution, name, f, Location::caller()) };
-        Ok(JoinHandle { handle: Handle::Task(packet), thread })
+        let packet = unsafe { start(execution, name, f, Location::caller()) };
+        Ok(JoinHandle(Handle::Task(packet)))
     }
 
     /// Spawns the thread into a scope.
@@ -154,11 +150,7 @@ impl Builder {
     {
         let place = Location::caller();
         match scope.real() {
-            Some(scope) => {
-                let handle = self.real().spawn_scoped(scope, f)?;
-                let thread = Thread(Who::Real(handle.thread().clone()));
-                Ok(ScopedJoinHandle { handle: ScopedHandle::Real(handle), thread })
-            }
+            Some(scope) => self.real().spawn_scoped(scope, f).map(ScopedJoinHandle::real),
             None => Ok(scope.start(self.name.map(Into::into), f, place)),
         }
     }
