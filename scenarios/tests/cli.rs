@@ -163,7 +163,7 @@ fn mutants_has_the_promised_keys() {
 
 #[test]
 fn the_tour_shows_why_a_portfolio_and_one_caught_bug() {
-    let tour = json(&["--json"]);
+    let tour = json(&["--json", "--for", "1s"]);
 
     assert_keys(&tour, &["scenarios", "portfolio", "report", "replay"]);
     let lossy = &tour["portfolio"][1];

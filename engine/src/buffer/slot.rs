@@ -51,7 +51,8 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Box<[Slot]>,
-    free: Mutex<Vec<u32>>,
+    /// Boxed, so that it stays where it is named.
+    free: Box<Mutex<Vec<u32>>>,
 }
 
 impl Slots {
@@ -65,7 +66,9 @@ impl Slots {
             name!(&_slot.latch.was_set, "wake-up of session {_id}");
         }
         // The last is taken first, so that sessions are numbered from 0.
-        Self { slots, free: Mutex::new((0..count).rev().collect()) }
+        let free = Box::new(Mutex::new((0..count).rev().collect()));
+        name!(&*free, "free sessions");
+        Self { slots, free }
     }
 
     pub(super) fn get(&self, id: u32) -> &Slot {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Storage, StorageError};
 use crate::sync::fs::{self, File, FileExt, OpenOptions};
-use crate::sync::{Arc, Mutex, lock, note};
+use crate::sync::{Arc, Mutex, lock, name, note};
 use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
 
 const CONTROL: &str = "holdup.control";
@@ -24,7 +24,8 @@ const MAGIC: &str = "holdup-engine storage 1";
 pub struct FileStorage {
     directory: PathBuf,
     page_size: usize,
-    table: Mutex<Table>,
+    /// Boxed, so that it stays where it is named.
+    table: Box<Mutex<Table>>,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +59,9 @@ impl FileStorage {
         for path in files.iter().filter(|path| **path != control) {
             check_length(path, page_size)?;
         }
-        Ok(Self { directory, page_size, table: Mutex::default() })
+        let table = Box::default();
+        name!(&*table, "open files");
+        Ok(Self { directory, page_size, table })
     }
 
     fn path(&self, relation: RelationId, fork: Fork) -> PathBuf {

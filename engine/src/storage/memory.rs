@@ -7,14 +7,15 @@ use std::io;
 
 use super::{Storage, StorageError};
 use crate::page;
-use crate::sync::{AtomicU32, Mutex, Ordering, lock, note};
+use crate::sync::{AtomicU32, Mutex, Ordering, lock, name, note};
 use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
 
 /// A storage that forgets everything when it is dropped.
 #[derive(Debug)]
 pub struct MemoryStorage {
     page_size: usize,
-    contents: Mutex<Contents>,
+    /// Boxed, so that it stays where it is named.
+    contents: Box<Mutex<Contents>>,
     failing_reads: AtomicU32,
     failing_writes: AtomicU32,
 }
@@ -30,7 +31,9 @@ impl MemoryStorage {
     #[must_use]
     pub fn new(page_size: usize) -> Self {
         let (failing_reads, failing_writes) = (AtomicU32::new(0), AtomicU32::new(0));
-        Self { page_size, contents: Mutex::default(), failing_reads, failing_writes }
+        let contents = Box::default();
+        name!(&*contents, "storage");
+        Self { page_size, contents, failing_reads, failing_writes }
     }
 
     /// Gives `relation` a fork of `n_blocks` pages; `fill(block, body)` writes each body.

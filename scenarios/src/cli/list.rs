@@ -9,7 +9,7 @@ use super::{Exit, output};
 pub(super) struct Arguments {
     /// Only the scenarios of this area.
     area: Option<String>,
-    /// One JSON document instead of a table.
+    /// One JSON document instead of text.
     #[arg(long)]
     json: bool,
 }
@@ -23,10 +23,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         let rows: Vec<_> = scenarios.iter().map(|scenario| to_json(scenario)).collect();
         output::print_json(&json!({ "scenarios": rows }))?;
     } else {
-        let header = ["scenario", "area", "summary", "rules", "mutants", "catalogue"];
-        let columns = if output::width() < output::NARROW { 3 } else { header.len() };
-        let rows = scenarios.iter().map(|scenario| to_row(scenario, columns));
-        output::print(&output::table(&header[..columns], &[], rows))?;
+        let blocks = scenarios.iter().map(|scenario| to_text(scenario, output::width()));
+        output::print(&blocks.collect::<Vec<_>>().join("\n"))?;
     }
     Ok(Exit::Expected)
 }
@@ -42,18 +40,25 @@ fn to_json(scenario: &Scenario) -> Value {
     })
 }
 
-/// The first `columns` cells of its row.
-fn to_row(scenario: &Scenario, columns: usize) -> Vec<String> {
-    let mut row = vec![
-        scenario.name.into(),
-        scenario.area.into(),
-        scenario.summary.into(),
-        scenario.rules.join(" "),
-        mutants(scenario).join(" "),
-        scenario.all_catalogue().join(" "),
+/// A paragraph: names are long, so that columns would leave no room for anything else.
+fn to_text(scenario: &Scenario, width: u16) -> String {
+    let details = [
+        ("", scenario.summary.into()),
+        ("area", scenario.area.into()),
+        ("rules", scenario.rules.join(" ")),
+        ("mutants", mutants(scenario).join(" ")),
+        ("catalogue", scenario.all_catalogue().join(" ")),
     ];
-    row.truncate(columns);
-    row
+    let mut text = format!("{}\n", scenario.name);
+    for (name, detail) in details.iter().filter(|(_, detail)| !detail.is_empty()) {
+        let first = if name.is_empty() { "  ".into() } else { format!("  {name:<9} ") };
+        let rest = " ".repeat(first.len());
+        let options = textwrap::Options::new(usize::from(width)).break_words(false);
+        let options = options.initial_indent(&first).subsequent_indent(&rest);
+        text += &textwrap::fill(detail, options);
+        text.push('\n');
+    }
+    text
 }
 
 fn mutants(scenario: &Scenario) -> Vec<&'static str> {

@@ -6,6 +6,7 @@ use holdup_scenarios::trials::{Hunt, Trials};
 use holdup_scenarios::{MutantCase, Scenario, registry};
 use serde_json::{Value, json};
 
+use super::output::Column;
 use super::signals::Stop;
 use super::{Exit, output, progress, scheduler};
 
@@ -95,20 +96,37 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         let rows: Vec<_> = rows.iter().map(|row| to_json(arguments, row)).collect();
         return output::print_json(&json!({ "mutants": rows }));
     }
-    let header = ["mutant", "scenario", "caught", "median", "95 %", "budget", "catalogue"];
-    let right = ["caught", "median", "95 %", "budget"];
-    output::print(&output::table(&header, &right, rows.iter().map(to_row)))?;
+    let columns = [
+        Column::Text("scenario, mutant"),
+        Column::Number("caught"),
+        Column::Number("median"),
+        Column::SpareNumber("95 %"),
+        Column::SpareNumber("budget"),
+        Column::Spare("catalogue"),
+    ];
+    output::print(&output::table(&columns, to_rows(rows)))?;
     output::print(&format!(
         "executions to catch under {}, {} trials each\n",
         arguments.scheduler, arguments.trials
     ))
 }
 
+/// The mutants below their scenarios: side by side their names would fill a page.
+fn to_rows(rows: &[Row]) -> Vec<Vec<String>> {
+    let mut cells = Vec::new();
+    for group in rows.chunk_by(|a, b| a.scenario.name == b.scenario.name) {
+        let mut heading = vec![group[0].scenario.name.into()];
+        heading.resize(6, String::new());
+        cells.push(heading);
+        cells.extend(group.iter().map(to_row));
+    }
+    cells
+}
+
 fn to_row(row: &Row) -> Vec<String> {
     let quantile = |part| row.trials.quantile(part).map_or("-".into(), output::grouped);
     vec![
-        row.case.name.into(),
-        row.scenario.name.into(),
+        format!("  {}", row.case.name),
         format!("{}/{}", row.trials.caught(), row.trials.executions.len()),
         quantile(0.5),
         quantile(0.95),

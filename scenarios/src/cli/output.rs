@@ -3,18 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context;
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, TableStyle,
-};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Row, Table, TableStyle};
 use serde_json::Value;
 
 /// Columns that are fit to be piped or pasted.
 const PIPED_WIDTH: u16 = 120;
 /// Columns of a terminal that does not say.
 const TERMINAL_WIDTH: u16 = 80;
-
-/// Below this even names are broken.
-const NAMES_WRAP: u16 = 50;
 
 /// Prints `text` as it is.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -41,37 +36,67 @@ pub(crate) fn width() -> u16 {
     })
 }
 
-/// Where there are fewer columns, tables leave out what can be left out.
-pub(crate) const NARROW: u16 = 100;
+/// What a column of a table is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// Names and the like, always there.
+    Text(&'static str),
+    /// Numbers, always there.
+    Number(&'static str),
+    /// Left out where the table is wider than the page; the last of these goes first.
+    Spare(&'static str),
+    /// Numbers that may be left out.
+    SpareNumber(&'static str),
+}
 
-/// A table that fits the width; columns of numbers, named in `right`, are right-aligned. The first
-/// column has the names, which are not broken where that can be avoided.
-pub(crate) fn table(
-    header: &[&str],
-    right: &[&str],
-    rows: impl IntoIterator<Item = Vec<String>>,
-) -> String {
+impl Column {
+    fn name(self) -> &'static str {
+        let (Self::Text(name) | Self::Number(name) | Self::Spare(name) | Self::SpareNumber(name)) =
+            self;
+        name
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Number(_) | Self::SpareNumber(_))
+    }
+
+    fn is_spare(self) -> bool {
+        matches!(self, Self::Spare(_) | Self::SpareNumber(_))
+    }
+}
+
+/// A table in which no cell is broken. Where it is too wide, spare columns are left out.
+pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut columns = columns.to_vec();
+    let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+    loop {
+        let lines = render(&columns, &rows);
+        let fits = lines.iter().all(|line| line.chars().count() <= usize::from(width()));
+        match columns.iter().rposition(|column| column.is_spare()) {
+            Some(spare) if !fits => {
+                columns.remove(spare);
+                rows.iter_mut().for_each(|row| drop(row.remove(spare)));
+            }
+            _ => return lines.join("\n") + "\n",
+        }
+    }
+}
+
+fn render(columns: &[Column], rows: &[Vec<String>]) -> Vec<String> {
     let mut table = Table::new();
     table
         .load_style(TableStyle::new().header_separator(LineStyle::new('-', '-', '-', '-')))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width())
-        .set_header(Row::from(header));
-    table.add_rows(rows);
-    for (index, name) in header.iter().enumerate() {
-        if right.contains(name)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(Row::from(columns.iter().map(|column| column.name())));
+    table.add_rows(rows.iter().cloned());
+    for (index, column) in columns.iter().enumerate() {
+        if column.is_number()
             && let Some(column) = table.column_mut(index)
         {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    if width() > NAMES_WRAP
-        && let Some(names) = table.column_mut(0)
-    {
-        names.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n"
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// `1234567` as `1,234,567`.

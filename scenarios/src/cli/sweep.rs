@@ -15,6 +15,7 @@ use holdup_scenarios::{Scenario, registry};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
+use super::output::Column;
 use super::signals::Stop;
 use super::{Exit, output, progress, scheduler};
 
@@ -241,11 +242,15 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         let rows: Vec<_> = rows.iter().map(to_json).collect();
         return output::print_json(&json!({ "scenarios": rows }));
     }
-    let header = ["scenario", "executions", "steps/s", "failures", "distinct", "hash"];
-    let right = ["executions", "steps/s", "failures", "distinct"];
-    let columns = if output::width() < output::NARROW { 4 } else { header.len() };
-    let cells = rows.iter().map(|row| to_row(row, columns));
-    let mut text = output::table(&header[..columns], &right, cells);
+    let columns = [
+        Column::Text("scenario"),
+        Column::Number("executions"),
+        Column::Number("failures"),
+        Column::SpareNumber("distinct"),
+        Column::SpareNumber("steps/s"),
+        Column::Spare("hash"),
+    ];
+    let mut text = output::table(&columns, rows.iter().map(to_row));
     for row in rows {
         if !row.complete {
             text += &format!("\n{} was stopped before its end\n", row.plan.scenario.name);
@@ -268,18 +273,15 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
     output::print(&text)
 }
 
-/// The first `columns` cells of its row.
-fn to_row(row: &Row, columns: usize) -> Vec<String> {
-    let mut cells = vec![
+fn to_row(row: &Row) -> Vec<String> {
+    vec![
         row.plan.scenario.name.into(),
         output::grouped(row.tally.executions),
-        output::rate(row.steps_now, row.time.as_secs_f64()),
         output::grouped(row.tally.failures),
         row.tally.rules.len().to_string(),
+        output::rate(row.steps_now, row.time.as_secs_f64()),
         output::hex(row.tally.hash),
-    ];
-    cells.truncate(columns);
-    cells
+    ]
 }
 
 fn to_json(row: &Row) -> Value {

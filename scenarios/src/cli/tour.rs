@@ -7,30 +7,35 @@ use std::time::{Duration, Instant};
 
 use holdup::Scheduler;
 use holdup_scenarios::corpus::replay_line;
-use holdup_scenarios::numbers::Shard;
+use holdup_scenarios::numbers::{Shard, parse_duration};
 use holdup_scenarios::sweep::{Plan, Tally, chunks};
 use holdup_scenarios::trials::{Hunt, Trials};
 use holdup_scenarios::{MutantCase, Scenario, registry};
 use serde_json::{Value, json};
 
+use super::output::Column;
 use super::signals::Stop;
 use super::{Exit, output, progress};
 
-/// Time for the runs that must pass, shared out among the scenarios.
-const SWEEP_TIME: Duration = Duration::from_secs(30);
 /// A scenario gets at most this many times its default seeds, if its time allows.
-const MORE_SEEDS: u64 = 20;
+const MORE_SEEDS: u64 = 1_000;
+/// Trials for each bug, with seeds of their own.
+const TRIALS: u64 = 5;
 /// A picture longer than this is cut to its end.
 const MAX_PICTURE_LINES: usize = 40;
 /// The programs on which schedulers are compared, and how far a trial goes.
 const JUDGES: [(&str, &str); 2] =
     [("tag-check-then-pin", "demo.no_recheck"), ("lossy-unpin", "demo.lossy_unpin")];
 const JUDGE_SCHEDULERS: [&str; 4] = ["random", "pct", "lens", "portfolio"];
-const JUDGE_BUDGET: u64 = 20_000;
+const JUDGE_BUDGET: u64 = 200_000;
 const JUDGE_TRIALS: u64 = 5;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
+    /// Time for the runs that must pass, shared out among the scenarios.
+    #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = parse_duration,
+          default_value = "40s")]
+    duration: Duration,
     /// The tour as one JSON document.
     #[arg(long)]
     json: bool,
@@ -61,10 +66,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let stop = Stop::on_signal()?;
     let say = |text: &str| if arguments.json { Ok(()) } else { output::print(text) };
 
-    let visits = visit_all(&stop);
+    let visits = visit_all(arguments.duration, &stop);
     say(&visit_table(&visits))?;
     let judged = judge_all(&stop)?;
-    say(&format!("\nwhy a portfolio: executions to catch, median of {JUDGE_TRIALS} trials\n\n"))?;
+    say(&format!("\nwhy a portfolio: executions to catch, medians of {JUDGE_TRIALS} trials\n\n"))?;
     say(&judge_table(&judged))?;
     let picture = if stop.is_asked() { None } else { draw(&visits, &judged) };
     if let Some(picture) = &picture {
@@ -88,9 +93,9 @@ impl Visit {
 }
 
 /// Every scenario: right code passes, each mutant is caught within its budget.
-fn visit_all(stop: &Stop) -> Vec<Visit> {
+fn visit_all(time: Duration, stop: &Stop) -> Vec<Visit> {
     let scenarios = registry::unnamed();
-    let share = SWEEP_TIME / u32::try_from(scenarios.len().max(1)).unwrap_or(u32::MAX);
+    let share = time / u32::try_from(scenarios.len().max(1)).unwrap_or(u32::MAX);
     let bar = progress::bar(scenarios.len() as u64, "scenarios");
     let mut visits = Vec::new();
     for scenario in scenarios {
@@ -124,7 +129,10 @@ fn visit(scenario: &'static Scenario, share: Duration, stop: &Stop) -> Visit {
     }
     let time = start.elapsed();
     let hunt = |case: &'static MutantCase| {
-        (case, hunt(scenario, case.name, "portfolio", case.budget, 1).run(stop.flag(), &|_| ()))
+        (
+            case,
+            hunt(scenario, case.name, "portfolio", case.budget, TRIALS).run(stop.flag(), &|_| ()),
+        )
     };
     Visit { scenario, tally, time, hunts: scenario.mutants.iter().map(hunt).collect() }
 }
@@ -162,7 +170,7 @@ fn judge_all(stop: &Stop) -> anyhow::Result<Vec<Judged>> {
     Ok(judged)
 }
 
-/// The caught bug with the shortest picture.
+/// The caught bug with the shortest picture, of those in which tasks come between each other twice.
 fn draw(visits: &[Visit], judged: &[Judged]) -> Option<Picture> {
     let stories = visits.iter().flat_map(|visit| {
         visit.hunts.iter().map(|(case, trials)| (visit.scenario, case.name, trials))
@@ -178,19 +186,26 @@ fn draw(visits: &[Visit], judged: &[Judged]) -> Option<Picture> {
                 let checker = scenario.checker(&Scheduler::Portfolio, Some(mutant));
                 let trace = checker.trace(seed, &scenario.body);
                 let replay = replay_line(scenario, "portfolio", seed, Some(mutant));
-                let lines = trace.timeline().lines().count();
+                let timeline = trace.timeline();
+                let lines = timeline.lines().count();
+                let plain = timeline.matches("-- preempted").count() < 2;
                 let report = trace.failure_report_with(&replay, lines <= MAX_PICTURE_LINES);
-                Some((lines, Picture { report, replay }))
+                Some(((plain, lines), Picture { report, replay }))
             });
-            drawn.min_by_key(|(lines, _)| *lines).map(|(_, picture)| picture)
+            drawn.min_by_key(|(order, _)| *order).map(|(_, picture)| picture)
         };
     pictures(&mut { stories }).or_else(|| pictures(&mut { judges }))
 }
 
 fn visit_table(visits: &[Visit]) -> String {
-    let header =
-        ["scenario", "executions", "steps/s", "failures", "mutants", "executions to catch"];
-    let right = ["executions", "steps/s", "failures", "mutants"];
+    let columns = [
+        Column::Text("scenario"),
+        Column::SpareNumber("executions"),
+        Column::SpareNumber("steps/s"),
+        Column::SpareNumber("failures"),
+        Column::Number("mutants"),
+        Column::Text("executions to catch"),
+    ];
     let rows = visits.iter().map(|visit| {
         let to_catch = visit.hunts.iter().map(|(case, trials)| executions(trials, case.budget));
         vec![
@@ -202,16 +217,17 @@ fn visit_table(visits: &[Visit]) -> String {
             to_catch.collect::<Vec<_>>().join("; "),
         ]
     });
-    output::table(&header, &right, rows)
+    output::table(&columns, rows)
 }
 
 fn judge_table(judged: &[Judged]) -> String {
-    let header: Vec<_> = ["program"].into_iter().chain(JUDGE_SCHEDULERS).collect();
+    let schedulers = JUDGE_SCHEDULERS.map(Column::Number);
+    let columns: Vec<_> = [Column::Text("program")].into_iter().chain(schedulers).collect();
     let rows = judged.iter().map(|judged| {
         let cells = judged.hunts.iter().map(|(_, trials)| executions(trials, JUDGE_BUDGET));
         [judged.scenario.name.to_owned()].into_iter().chain(cells).collect()
     });
-    output::table(&header, &JUDGE_SCHEDULERS, rows)
+    output::table(&columns, rows)
 }
 
 /// `340`, or `never in 20,000`.

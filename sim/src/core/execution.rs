@@ -1,12 +1,13 @@
 //! One execution: whose turn it is, and the loop that resumes whoever it is.
 //!
 //! All tasks of an execution are coroutines on one OS thread. A task that makes way chooses who
-//! goes on, makes it current, and suspends itself. Nothing here is shared between OS threads: a worker owns one `Execution` and
-//! reuses it, stacks and task slots included, for all the seeds it runs.
+//! goes on, makes it current, and suspends itself. Nothing here is shared between OS threads: a
+//! worker owns one `Execution` and reuses it, stacks and task slots included, for all the seeds it
+//! runs.
 //!
 //! Keeps: `current` and `task` name the task whose code runs; `runnable` holds exactly the tasks
-//! with `runnable_at` set, at that index; while a task runs, its `fiber` is
-//! touched by the module `fiber` only.
+//! with `runnable_at` set, at that index; while a task runs, its `fiber` is touched by the module
+//! `fiber` only.
 #![expect(unsafe_code, reason = "tasks and host share one state on one OS thread")]
 
 use std::cell::{Cell, UnsafeCell};

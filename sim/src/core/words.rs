@@ -6,11 +6,12 @@
 //! know that it gave a spin hint.
 //!
 //! A test-and-set that finds the lock taken blocks at the hint that follows, until the word has
-//! another value. A loop that looks at one word blocks at its second hint with the same value seen. A loop with more in it blocks after two laps of equal
-//! length and a third in which its objects are written down and none of them changes; a loop that
-//! gives no hint at all, when it has run for long alone and changed nothing. Should all other tasks
-//! end up waiting as well, every spinner gets one more lap, in case it looked at something else; a
-//! lap that changes nothing proves that nobody will ever go on.
+//! another value. A loop that looks at one word blocks at its second hint with the same value seen.
+//! A loop with more in it blocks after two laps of equal length and a third in which its objects
+//! are written down and none of them changes; a loop that gives no hint at all, when it has run for
+//! long alone and changed nothing. Should all other tasks end up waiting as well, every spinner
+//! gets one more lap, in case it looked at something else; a lap that changes nothing proves that
+//! nobody will ever go on.
 
 use super::execution::{Execution, current};
 use super::task::{Hint, Pending, Place, Spin, Wait, Watch};

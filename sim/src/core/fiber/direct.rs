@@ -92,13 +92,14 @@ extern "C" fn entry<F: FnOnce()>(closure: *mut F) -> ! {
     unreachable!("a task went on after its end");
 }
 
-/// Saves the running context to `save` and goes on at `to`. Returns when somebody switches back.
+/// Saves the running context to `save` and goes on with the one in `to`, which may be the same.
+/// Returns when somebody switches back.
 ///
 /// # Safety
 ///
-/// `to` must be a suspended context, which is resumed once.
+/// After the save, `to` must hold a suspended context, which is resumed once.
 #[inline(always)]
-unsafe fn switch(save: *mut *mut u8, to: *mut u8) {
+unsafe fn switch(save: *mut *mut u8, to: *const *mut u8) {
     // SAFETY: pushes and pops are balanced across the switch back; the clobbers cover every
     // register but rbx, rbp and rsp, which are saved here.
     unsafe {
@@ -108,7 +109,7 @@ unsafe fn switch(save: *mut *mut u8, to: *mut u8) {
             "lea rax, [rip + 2f]",
             "push rax",
             "mov [rdi], rsp",
-            "mov rsp, rsi",
+            "mov rsp, [rsi]",
             "pop rax",
             "jmp rax",
             "2:",
@@ -125,18 +126,18 @@ unsafe fn switch(save: *mut *mut u8, to: *mut u8) {
 impl Execution {
     /// Where to go on: with whoever is current, or with the host if the execution is to stop.
     #[inline(always)]
-    fn next_context(&self) -> *mut u8 {
+    fn next_context(&self) -> *const *mut u8 {
         if self.stop.get() {
-            return self.host.sp.get();
+            return self.host.sp.as_ptr();
         }
         // SAFETY: a boxed slot that lives as long as the execution.
-        unsafe { (*self.task.get()).fiber.sp }
+        unsafe { &raw const (*self.task.get()).fiber.sp }
     }
 
     /// Runs whoever is current, and whoever they make way for, until the execution stops.
     pub(crate) fn run_tasks(&self) {
         // SAFETY: a boxed slot that lives as long as the execution.
-        let to = unsafe { (*self.task.get()).fiber.sp };
+        let to = unsafe { &raw const (*self.task.get()).fiber.sp };
         // SAFETY: the current task is suspended or fresh; tasks come back to the host's context.
         unsafe { switch(self.host.sp.as_ptr(), to) };
     }
