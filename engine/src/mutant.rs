@@ -29,6 +29,7 @@ pub const ALL: &[Mutant] = &[
     mutant("recent.no_recheck", "", "trusts the tag it compared before the pin"),
     mutant("cleanup.check_then_publish", "B04", "decides to sleep before it publishes the waiter"),
     mutant("cleanup.ignore_pins", "", "a conditional cleanup lock does not count pins"),
+    mutant("flush.ignore_error", "", "a write that failed leaves the page clean"),
     mutant("hdr.set_then_clear", "B05", "header release sets bits, then clears them"),
     mutant("invalidate.part_inside_hdr", "B07", "takes the partition lock under the header lock"),
     mutant("invalidate.part_after_hdr", "B07", "unmaps a buffer after its tag is gone"),

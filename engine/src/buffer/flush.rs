@@ -15,7 +15,7 @@ use super::io::Direction;
 use super::session::Session;
 use super::state::{DIRTY, JUST_DIRTIED, LOCKED, State, VALID};
 use crate::page::set_checksum;
-use crate::sync::note;
+use crate::sync::{mutant, note};
 use crate::tag::{Fork, RelationId};
 
 impl Session<'_> {
@@ -56,7 +56,9 @@ impl Session<'_> {
         scratch.resize(self.pool.options.page_size, 0);
         self.copy_page(buf_id, &mut scratch);
         set_checksum(&mut scratch);
-        if let Err(error) = self.pool.storage.write(tag, &scratch) {
+        if let Err(error) = self.pool.storage.write(tag, &scratch)
+            && !mutant::is("flush.ignore_error")
+        {
             self.abort_io(buf_id, Direction::Output);
             return Err(error.into());
         }

@@ -5,6 +5,7 @@
 pub(crate) mod stage;
 
 mod cleanup_lock_vs_unpin;
+mod disk_errors_lose_nothing;
 mod failed_io_keeps_its_error;
 mod header_release_vs_unpin;
 mod invalidation_meets_stray_pin;

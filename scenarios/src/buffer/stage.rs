@@ -4,14 +4,20 @@
 //! Pools are tiny so that executions are: one partition, pages of 64 bytes, no more sessions than
 //! a story has actors at one time.
 
+use std::fmt::Display;
+
 use holdup::sync::Arc;
 use holdup::thread::JoinHandle;
+use holdup_engine::page::{HEADER_SIZE, set_checksum};
 use holdup_engine::{
-    BlockNumber, BufferPool, BufferTag, Fork, MemoryStorage, PoolOptions, Profile, RelationId,
-    Session, check_quiescent,
+    BlockNumber, BufferPool, BufferTag, FileStorage, Fork, MemoryStorage, PoolOptions, Profile,
+    RelationId, Session, Storage, check_quiescent,
 };
 
 use crate::actor;
+
+/// Bytes of a page, header and all.
+const PAGE_SIZE: usize = 64;
 
 /// The relation the stories are about.
 pub(crate) const RELATION: RelationId = RelationId { tablespace: 1663, database: 1, number: 100 };
@@ -30,11 +36,44 @@ pub(crate) const fn other_page(block: BlockNumber) -> BufferTag {
 
 /// Pages 0 to 3 of both relations.
 pub(crate) fn storage() -> Arc<MemoryStorage> {
-    let storage = Arc::new(MemoryStorage::new(64));
+    let storage = Arc::new(MemoryStorage::new(PAGE_SIZE));
     for relation in [RELATION, OTHER_RELATION] {
         storage.create(relation, Fork::Main, 4, |block, body| body[0] = block as u8);
     }
     storage
+}
+
+/// Pages 0 to `n_blocks` of the relation in a file on the simulated disk.
+pub(crate) fn files(n_blocks: BlockNumber) -> Arc<FileStorage> {
+    let storage = until_the_disk_works(|| FileStorage::open("/data", PAGE_SIZE));
+    for block in 0..n_blocks {
+        let mut page = [0; PAGE_SIZE];
+        page[HEADER_SIZE] = block as u8;
+        set_checksum(&mut page);
+        until_the_disk_works(|| storage.extend(RELATION, Fork::Main, &page));
+    }
+    Arc::new(storage)
+}
+
+/// The first byte of a page as it is on the disk.
+pub(crate) fn first_byte(storage: &impl Storage, tag: BufferTag) -> u8 {
+    let mut page = [0; PAGE_SIZE];
+    until_the_disk_works(|| storage.read(tag, &mut page));
+    page[HEADER_SIZE]
+}
+
+/// Tries again until there is no error.
+pub(crate) fn until_the_disk_works<T, E: Display>(
+    mut operation: impl FnMut() -> Result<T, E>,
+) -> T {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match operation() {
+            Ok(done) => return done,
+            Err(error) => assert!(tries < 100, "the disk never works: {error}"),
+        }
+    }
 }
 
 /// What a pool of `n_buffers` is opened with.
@@ -42,7 +81,7 @@ pub(crate) fn options(profile: Profile, n_buffers: u32) -> PoolOptions {
     PoolOptions {
         n_buffers,
         partitions: 1,
-        page_size: 64,
+        page_size: PAGE_SIZE,
         max_sessions: 2,
         profile,
         ..PoolOptions::default()
@@ -56,7 +95,7 @@ pub(crate) fn pool_with(
     storage: Arc<MemoryStorage>,
     pages: &[BufferTag],
 ) -> Arc<BufferPool> {
-    let pool = BufferPool::open(options, storage).unwrap_or_else(|error| panic!("{error}"));
+    let pool = pool_over(options, storage);
     let session = pool.session();
     for tag in pages {
         match session.read(*tag) {
@@ -65,6 +104,15 @@ pub(crate) fn pool_with(
         }
     }
     drop(session);
+    pool
+}
+
+/// An empty pool over `storage`.
+pub(crate) fn pool_over(
+    options: PoolOptions,
+    storage: Arc<impl Storage + 'static>,
+) -> Arc<BufferPool> {
+    let pool = BufferPool::open(options, storage).unwrap_or_else(|error| panic!("{error}"));
     Arc::new(pool)
 }
 
