@@ -11,7 +11,9 @@ use crate::scenario::Scenario;
 #[must_use]
 pub fn draw(scenario: &Scenario) -> Option<String> {
     let script = Scheduler::Script(scenario.parsed_script()?);
-    let trace = scenario.checker(&script, scenario.script_mutant).trace(0, &scenario.body);
+    let trace = scenario
+        .checker(&script, scenario.script_mutant)
+        .trace(scenario.script_seed, &scenario.body);
     let bug = match scenario.script_mutant.and_then(|name| scenario.mutant(name)) {
         Some(case) => format!("with the bug {}: {}", case.name, case.note),
         None => "as the code is".into(),

@@ -48,6 +48,8 @@ pub struct Scenario {
     pub script: Option<&'static str>,
     /// The bug that is switched on while the script is drawn.
     pub script_mutant: Option<&'static str>,
+    /// The seed of that execution: a script does not say what the disk does.
+    pub script_seed: u64,
     /// What the simulated world does wrong while the story runs.
     pub faults: Faults,
     /// Seeds in a sweep that does not say how many.
@@ -81,6 +83,7 @@ impl Scenario {
         body: || (),
         script: None,
         script_mutant: None,
+        script_seed: 0,
         faults: Faults::NONE,
         default_seeds: 1_000,
         max_steps: 1_000_000,

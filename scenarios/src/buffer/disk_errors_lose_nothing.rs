@@ -35,6 +35,13 @@ const STORY: Scenario = Scenario {
             catalogue: &["B05"],
         },
     ],
+    script: Some(
+        "writer until \"unpins buffer 0\"\n\
+         reader until \"flushes buffer 0\"\n\
+         reader to the end\n",
+    ),
+    script_mutant: Some("flush.ignore_error"),
+    script_seed: 13,
     faults: BAD_DISK,
     ..Scenario::BASE
 };
