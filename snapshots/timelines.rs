@@ -69,6 +69,20 @@ fn every_race_with_mutants_is_drawn() {
 }
 
 #[test]
+fn the_readme_shows_a_picture_of_this_folder() {
+    let root = folder().join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let (_, marked) = readme.split_once("<!-- picture: ").unwrap();
+    let (path, marked) = marked.split_once(" -->\n```text\n").unwrap();
+    let (shown, _) = marked.split_once("\n```\n<!-- end of picture -->").unwrap();
+
+    let snapshot = std::fs::read_to_string(root.join(path)).unwrap();
+    let picture = snapshot.splitn(3, "---\n").nth(2).unwrap();
+
+    assert_eq!(shown, picture.trim_end(), "the picture in README.md is not {path}");
+}
+
+#[test]
 fn every_picture_belongs_to_a_race() {
     let drawn = registry::all().into_iter().filter(|scenario| scenario.script.is_some());
     let known: BTreeSet<_> = drawn

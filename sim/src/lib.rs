@@ -51,9 +51,9 @@
 //!
 //! To switch a crate over:
 //!
-//! 1. Change imports: `std::sync`, `std::thread`, `std::time` and `std::hint` become
-//!    `holdup::sync`, `holdup::thread`, `holdup::time` and `holdup::hint`. Gather them in one
-//!    module of yours, so that there is one place to look at.
+//! 1. Change imports: `std::sync`, `std::thread`, `std::time`, `std::fs`, `std::cell` and
+//!    `std::hint` become `holdup::sync` and so on. Gather them in one module of yours, so that
+//!    there is one place to look at.
 //! 2. Depend on `holdup` plainly, and once more with `features = ["sim"]` under
 //!    `[dev-dependencies]`.
 //! 3. Write a test that spawns two or three threads, and give it `#[holdup::test]`.
@@ -69,7 +69,7 @@
 //! | [`thread`], [`time`], [`hint`] | `std`'s; time is virtual inside an execution |
 //! | [`hold`] | which stretches of code own a lock, and what they must not do meanwhile |
 //! | [`mutant`] | known bugs, switched back on to show that a test can fail |
-//! | [`cell`], [`fs`] | `std`'s, not instrumented yet |
+//! | [`cell`], [`fs`] | `std`'s; inside an execution, accesses that others can see, and a disk of its own |
 #![cfg_attr(
     feature = "sim",
     doc = "| [`explore`] | [`Checker`], [`check`], [`Report`], [`Failure`], the environment |"
@@ -86,17 +86,20 @@
 //!
 //! # What is simulated, and what is not
 //!
-//! - Interleavings: all of locks, condition variables, atomics, threads and sleeping. A task that
-//!   waits is not run until it can go on, spin loops included, so a deadlock is reported when it
-//!   closes, with owners and places, and a spin loop that nobody will end is a livelock.
+//! - Interleavings: all of atomics, locks, condition variables, `Once` and its kin, barriers,
+//!   channels, threads, sleeping and files. A task that waits is not run until it can go on, spin
+//!   loops included, so a deadlock is reported when it closes, with owners and places, and a spin
+//!   loop that nobody will end is a livelock.
 //! - Values are sequentially consistent for now, whatever `Ordering` says. A bug that needs a
 //!   weaker order is not found.
-//! - Plain memory is not watched yet: an unordered access through `UnsafeCell` goes unnoticed
-//!   unless an assertion sees its effect.
+//! - Plain memory is not watched for data races yet: an access through [`cell`] is a scheduling
+//!   point, so a race shows where an assertion sees its effect.
+//! - Files live on a disk that begins empty in every execution. Reads, writes and syncs fail where
+//!   the seed says so (`Faults`). Power failures, torn writes and a full disk are not simulated yet.
 //! - A `static` of an instrumented type starts anew in every execution (on Linux).
 //! - Time is virtual. It passes with the steps, and leaps when everybody waits.
-//! - `mpsc`, `Once`, `OnceLock`, `LazyLock` and `Barrier` are `std`'s own: a task that waits on
-//!   another one through them stops the whole execution.
+//! - What is not here stops the whole execution when it waits: locks of other crates, sockets,
+//!   child processes. `std::thread_local!` is shared by all tasks; [`macro@thread_local`] is not.
 //! - The program must not depend on anything but the seed: no wall clock, no address, no hash map
 //!   with random keys. `HOLDUP_CHECK_DETERMINISM=1` runs seeds twice and compares.
 //!
