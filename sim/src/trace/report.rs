@@ -16,8 +16,11 @@ const MAX_ROWS: usize = 12;
 /// Rows that a report shows, however much else it has to say.
 const MIN_ROWS: usize = 4;
 
-/// The most detail lines, and the most tasks of a shape, in a report that is not full.
-const MAX_DETAIL: usize = 6;
+/// The most lines of detail in a report that is not full.
+const MAX_DETAIL_LINES: usize = 7;
+
+/// The most tasks of a shape in a report that is not full.
+const MAX_SHAPE: usize = 6;
 
 /// The most preemptions whose sites are given.
 const MAX_SITES: usize = 3;
@@ -97,22 +100,23 @@ impl Trace {
             verdict = cut(&verdict, 3 * (MAX_WIDTH - LABEL) - 30);
         }
         paragraph(lines, "verdict", &verdict);
-        let shown = if full { failure.detail.len() } else { MAX_DETAIL };
-        for line in failure.detail.iter().take(shown) {
+        let end = lines.len() + MAX_DETAIL_LINES;
+        for (i, line) in failure.detail.iter().enumerate() {
             // Leading spaces are kept: the machine indents.
-            let indent = line.len() - line.trim_start().len();
-            let line = format!("{}{}", " ".repeat(indent.min(20)), clean(line));
-            lines.push(labelled("", &cut(&line, MAX_WIDTH - LABEL)));
-        }
-        if failure.detail.len() > shown {
-            let more = counted(failure.detail.len() - shown, "more line");
-            lines.push(labelled("", &format!("(… {more}: HOLDUP_TRACE=1)")));
+            let indent = (line.len() - line.trim_start().len()).min(20);
+            let wrapped = wrap(clean(line).trim_start(), MAX_WIDTH - LABEL - indent, 2);
+            if !full && lines.len() + wrapped.len() > end {
+                let more = counted(failure.detail.len() - i, "more line");
+                lines.push(labelled("", &format!("(… {more}: HOLDUP_TRACE=1)")));
+                break;
+            }
+            lines.extend(wrapped.iter().map(|part| labelled("", &(" ".repeat(indent) + part))));
         }
     }
 
     fn shape_paragraph(&self, lines: &mut Vec<String>, full: bool) {
         let shape = shape_lines(self);
-        let shown = if full { shape.len() } else { MAX_DETAIL };
+        let shown = if full { shape.len() } else { MAX_SHAPE };
         for (i, line) in shape.iter().take(shown).enumerate() {
             lines.push(labelled(if i == 0 { "shape" } else { "" }, line));
         }

@@ -122,7 +122,7 @@ fn a_full_report_shows_every_row_and_detail() {
     assert_lines(&short);
     assert!(full.contains("reads page 0") && full.contains("detail 49"));
     assert!(!short.contains("reads page 0") && !short.contains("detail 49"));
-    assert!(short.contains("(… 44 more lines: HOLDUP_TRACE=1)"));
+    assert!(short.contains("(… 47 more lines: HOLDUP_TRACE=1)"));
     assert!(short.lines().count() < 30, "{short}");
     assert!(full.ends_with(&format!("replay  {REPLAY}")));
     assert!(short.ends_with(&format!("replay  {REPLAY}")));
