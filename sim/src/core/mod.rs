@@ -1,6 +1,7 @@
 //! The machine: tasks as coroutines on one OS thread, and what makes them wait.
 //!
-//! - [`execution`]: one execution and its host loop;
+//! - [`execution`]: one execution, who runs in it and who runs next;
+//! - [`life`]: tasks begin and end;
 //! - [`point`]: scheduling points, the hot path;
 //! - [`wait`]: tasks that wait for locks, for each other, for time;
 //! - [`words`]: tasks that watch atomic words, spin loops among them;
@@ -15,6 +16,7 @@ mod execution;
 mod fiber;
 mod holds;
 mod leave_hook;
+mod life;
 mod panics;
 mod point;
 mod recorder;
