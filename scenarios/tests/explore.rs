@@ -104,7 +104,8 @@ fn every_script_meets_its_bug() {
     let scripted = |scenario: &&Scenario| scenario.script_mutant.is_some();
     for scenario in registry::all().into_iter().filter(scripted) {
         let script = Scheduler::Script(scenario.parsed_script().unwrap());
-        let trace = |mutant| scenario.checker(&script, mutant).trace(0, &scenario.body);
+        let trace =
+            |mutant| scenario.checker(&script, mutant).trace(scenario.script_seed, &scenario.body);
 
         assert!(trace(scenario.script_mutant).failure.is_some(), "{}", scenario.name);
         assert!(trace(None).failure.is_none(), "{} fails without its bug", scenario.name);
