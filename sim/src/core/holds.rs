@@ -178,7 +178,7 @@ impl Execution {
             && pending.kind == OpKind::Join
         {
             let _ = write!(line, " {}", self.role(owner));
-        } else if pending.object != 0 {
+        } else if pending.object != 0 && !matches!(pending.kind, OpKind::Park | OpKind::Sleep) {
             let _ = write!(line, " {}", self.object_name(pending.object));
         }
         let _ = write!(line, " at {}", pending.place);
