@@ -23,9 +23,13 @@ pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
 
 fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     let execution = Execution::new(checker.stack_bytes);
-    let mut pilots = Vec::new();
+    let mut pilots: Vec<Pilot> = Vec::new();
     for i in 0..PILOTS {
-        let survey = Strategy::Survey(Box::new(Survey::new(i % 2 == 1)));
+        let survey = match pilots.last() {
+            Some(walk) if i % 2 == 1 => Survey::in_order(walk.contended_steps),
+            _ => Survey::random(),
+        };
+        let survey = Strategy::Survey(Box::new(survey));
         let outcome = execution.run(u64::MAX - i, &checker.setup, |_| survey, body, None);
         if let (Strategy::Survey(survey), _) = execution.take_results() {
             pilots.push(survey.result());

@@ -15,7 +15,7 @@
 //! Why not draw from all steps inside holds: for data that is only touched under its lock, all
 //! places inside one hold are the same place.
 
-use super::pct::{Contended, MAX_DEPTH, Priorities};
+use super::pct::{Contended, MAX_DEPTH, Priorities, patience};
 use super::{Depth, Pct, Pilot, Random, Turn};
 use crate::core::Draws;
 
@@ -130,7 +130,7 @@ impl Aimed {
             next_change: 0,
             redraws,
             contended: Contended::default(),
-            patience: pilot.contended_steps * 4 + 1_000,
+            patience: patience(pilot.contended_steps),
         }
     }
 

@@ -86,6 +86,11 @@ impl Priorities {
     }
 }
 
+/// Contended steps after which a program that should take `expected` is no longer run in one order.
+pub(crate) fn patience(expected: u64) -> u64 {
+    expected * 4 + 1_000
+}
+
 pub(crate) struct Pct {
     priorities: Priorities,
     /// Contended steps at which change points lie, ascending, with the rank each one gives.
@@ -128,7 +133,7 @@ impl Pct {
             *change = (u64::from(draws.below(steps)) + 1, depth - 1 - i as u32);
         }
         changes[..n_changes].sort_unstable();
-        let patience = u64::from(steps) * 4 + 1_000;
+        let patience = patience(u64::from(steps));
         Self {
             priorities: Priorities::default(),
             changes,

@@ -2,11 +2,12 @@
 //!
 //! PCT needs the number of steps at which there is a choice, and the lens the number of held words
 //! and of operations on them. Both are measured on a few executions with fixed seeds, so they
-//! depend on the program alone.
+//! depend on the program alone. A priority order under which a task only polls for another would
+//! never end, so it is given up where PCT would give it up, had the random walk been its pilot.
 
 use std::collections::BTreeMap;
 
-use super::pct::{Contended, Priorities};
+use super::pct::{Contended, Priorities, patience};
 use super::{Pilot, Turn};
 use crate::core::Draws;
 
@@ -14,18 +15,31 @@ pub(crate) struct Survey {
     contended: Contended,
     /// Without priorities it is a random walk.
     priorities: Option<Priorities>,
+    /// Contended steps after which the priorities are given up.
+    patience: u64,
     /// Operations by object. Only counts leave, so that the order of addresses does not matter.
     operations: BTreeMap<usize, u64>,
     held: Vec<usize>,
 }
 
 impl Survey {
-    pub(crate) fn new(with_priorities: bool) -> Self {
+    /// A random walk.
+    pub(crate) fn random() -> Self {
         Self {
             contended: Contended::default(),
-            priorities: with_priorities.then(Priorities::default),
+            priorities: None,
+            patience: 0,
             operations: BTreeMap::new(),
             held: Vec::new(),
+        }
+    }
+
+    /// One order of priorities, for a program that takes `expected` contended steps in a walk.
+    pub(crate) fn in_order(expected: u64) -> Self {
+        Self {
+            priorities: Some(Priorities::default()),
+            patience: patience(expected),
+            ..Self::random()
         }
     }
 
@@ -60,8 +74,10 @@ impl Survey {
         self.contended.update(turn);
         turn.next_event = Turn::ALWAYS;
         match &self.priorities {
-            Some(priorities) => priorities.highest(turn.runnable),
-            None => turn.pick(),
+            Some(priorities) if self.contended.steps < self.patience => {
+                priorities.highest(turn.runnable)
+            }
+            _ => turn.pick(),
         }
     }
 

@@ -10,6 +10,7 @@ mod mpsc;
 mod mutex;
 mod once;
 mod rwlock;
+mod spin;
 mod time;
 
 use holdup::{Checker, Failure};
