@@ -13,6 +13,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::draws::{Domain, Draws};
 use super::fiber::{Host, Stacks};
@@ -96,6 +97,7 @@ pub(crate) struct Inner {
     pub(super) workload_started: bool,
     pub(super) hash: u64,
     pub(super) seed: u64,
+    /// Which execution of the process this is; no two have the same number.
     pub(crate) epoch: u64,
     pub(super) leap_ns: u64,
     pub(super) timers: Vec<(u64, u32)>,
@@ -117,6 +119,9 @@ pub(crate) struct Inner {
     /// Whatever instrumented types keep for the length of an execution.
     pub(super) extensions: Vec<Box<dyn std::any::Any>>,
 }
+
+/// Where the next worker's epochs begin.
+static EPOCHS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static CURRENT: Cell<*const Execution> = const { Cell::new(ptr::null()) };
@@ -162,7 +167,7 @@ impl Execution {
                 workload_started: false,
                 hash: 0,
                 seed: 0,
-                epoch: 0,
+                epoch: EPOCHS.fetch_add(1 << 32, Ordering::Relaxed),
                 leap_ns: 0,
                 timers: Vec::new(),
                 watchers: Vec::new(),

@@ -3,6 +3,7 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::sync::Arc;
 use std::thread as real;
@@ -140,10 +141,21 @@ impl fmt::Debug for Thread {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
     Real(real::ThreadId),
     Task(u64, u32),
+}
+
+impl Hash for Id {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Real(id) => id.hash(state),
+            // Without its execution, of which the process may have run any number before: programs
+            // choose a shard by this hash, and it must depend on the seed alone.
+            Self::Task(_, id) => id.hash(state),
+        }
+    }
 }
 
 /// As `std::thread::ThreadId`.

@@ -11,6 +11,7 @@ mod mutex;
 mod once;
 mod rwlock;
 mod spin;
+mod thread;
 mod time;
 
 use holdup::{Checker, Failure};
