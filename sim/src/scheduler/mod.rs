@@ -19,7 +19,7 @@ mod sticky;
 mod survey;
 
 pub use pct::Depth;
-pub use replay::{ParseScheduleError, Schedule};
+pub use replay::{ParseScheduleError, Schedule, Switch};
 
 pub(crate) use lens::Lens;
 pub(crate) use pct::Pct;
@@ -167,7 +167,7 @@ impl Strategy {
 /// Which scheduler to use.
 ///
 /// Parsed from and printed as `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`;
-/// [`Schedule`]s and [`Script`]s are made by their own parsers.
+/// [`Schedule`]s are made from traces, they and [`Script`]s by their own parsers.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Scheduler {

@@ -4,6 +4,7 @@
 mod barrier;
 mod cell;
 mod condvar;
+mod determinism;
 mod fs;
 mod local;
 mod mpsc;
