@@ -98,6 +98,7 @@ pub(crate) fn log_event(level: &'static str, target: &str, message: std::fmt::Ar
 /// Gives the object at `address` a name for as long as the execution lasts.
 pub(crate) fn name_object(address: usize, name: String, show: Option<fn(u64) -> String>) {
     let Some(execution) = current() else { return };
+    let address = execution.copy_of(address).unwrap_or(address);
     let recorder = execution.inner().recorder.get_or_insert_default();
     recorder.add(address, ObjectInfo { name, named: true, show });
 }
@@ -133,6 +134,15 @@ impl Execution {
             }
         }
         self.record(Some(place), What::Operation { kind, object, before, after });
+    }
+
+    /// The static at `original` has a copy from here on, to which its name goes over.
+    pub(super) fn name_copy(&self, original: usize, copy: usize) {
+        if let Some(recorder) = &mut self.inner().recorder
+            && let Some(&id) = recorder.ids.get(&original)
+        {
+            recorder.ids.insert(copy, id);
+        }
     }
 
     pub(crate) fn object_id(&self, address: usize, noun: &'static str) -> u32 {

@@ -114,6 +114,11 @@ impl Execution {
         if self.statics.contains(address) { self.local_copy(original, reset) } else { original }
     }
 
+    /// Where the copy of the static at `original` is, if this execution has used it.
+    pub(super) fn copy_of(&self, original: usize) -> Option<usize> {
+        self.inner().copies.by_address.get(&original).map(|copied| copied.to.addr())
+    }
+
     #[cold]
     #[inline(never)]
     fn local_copy<'a, T: ?Sized>(&self, original: &'a T, reset: fn(&T)) -> &'a T {
@@ -140,6 +145,7 @@ impl Execution {
             let copies = &mut self.inner().copies;
             copies.by_address.insert(address, Copied { to, layout, drop });
             copies.order.push(address);
+            self.name_copy(address, to.addr());
             to
         });
         // SAFETY: the copy lives until the end of the execution, as long as its tasks run. A

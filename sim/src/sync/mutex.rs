@@ -22,9 +22,11 @@ static MUTEX: HoldKind = HoldKind::new("mutex", Rules::NONE);
 /// In an execution a mutex must be made in that execution or be a static; each execution has its
 /// own copy of a static, which begins unlocked. A static whose value has a destructor must not have
 /// been locked outside of executions first.
+#[repr(C)]
 pub struct Mutex<T: ?Sized> {
-    real: real::Mutex<()>,
+    /// First, so that the lock is where the whole is: there `name!` finds it.
     raw: RawLock,
+    real: real::Mutex<()>,
     poison: Poison,
     used_outside: AtomicBool,
     value: UnsafeCell<T>,

@@ -23,9 +23,11 @@ static RWLOCK: HoldKind = HoldKind::new("rwlock", Rules::NONE);
 /// Whether readers overtake a waiting writer is up to the scheduler, but a task that reads already
 /// does not: it waits for the writer, which waits for it. Statics are as with
 /// [`Mutex`](super::Mutex).
+#[repr(C)]
 pub struct RwLock<T: ?Sized> {
-    real: real::RwLock<()>,
+    /// First, so that the lock is where the whole is: there `name!` finds it.
     raw: RawLock,
+    real: real::RwLock<()>,
     poison: Poison,
     used_outside: AtomicBool,
     value: UnsafeCell<T>,

@@ -26,9 +26,11 @@ const USED_OUTSIDE: u32 = 2;
 /// *NEXT.lock() += 1;
 /// assert_eq!(*NEXT.lock(), 8);
 /// ```
+#[repr(C)]
 pub struct SpinLock<T: ?Sized> {
-    kind: &'static HoldKind,
+    /// First, so that the lock is where the whole is: there `name!` finds it.
     word: AtomicU32,
+    kind: &'static HoldKind,
     value: UnsafeCell<T>,
 }
 

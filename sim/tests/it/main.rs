@@ -9,9 +9,11 @@ mod fs;
 mod local;
 mod mpsc;
 mod mutex;
+mod note;
 mod once;
 mod rwlock;
 mod spin;
+mod spin_lock;
 mod thread;
 mod time;
 
