@@ -1,6 +1,7 @@
 //! The look-alikes of `std`, one module each: right programs pass, wrong programs fail, and outside
 //! of executions they are what they look like.
 
+mod atomic;
 mod barrier;
 mod cell;
 mod condvar;
