@@ -1,5 +1,5 @@
-//! The look-alikes of `std`, one module each: right programs pass, wrong programs fail, and outside
-//! of executions they are what they look like.
+//! The front door, one module a topic: right programs pass, wrong programs fail, and outside of
+//! executions the look-alikes of `std` are what they look like.
 
 mod atomic;
 mod barrier;
@@ -15,6 +15,8 @@ mod mutex;
 mod note;
 mod once;
 mod rwlock;
+mod scheduler;
+mod script;
 mod spin;
 mod spin_lock;
 mod thread;
