@@ -96,7 +96,8 @@
 //!   point, so a race shows where an assertion sees its effect.
 //! - Files live on a disk that begins empty in every execution. Reads, writes and syncs fail where
 //!   the seed says so (`Faults`). Power failures, torn writes and a full disk are not simulated yet.
-//! - A `static` of an instrumented type starts anew in every execution (on Linux).
+//! - A `static` of an instrumented type starts in every execution as it is outside of executions,
+//!   and what one execution does to it no other one sees (on Linux).
 //! - Time is virtual. It passes with the steps, and leaps when everybody waits.
 //! - What is not here stops the whole execution when it waits: locks of other crates, sockets,
 //!   child processes. `std::thread_local!` is shared by all tasks; [`macro@thread_local`] is not.

@@ -23,6 +23,8 @@ pub(crate) enum Domain {
     Fault = 2,
     /// Draws the code under test asks for.
     Workload = 3,
+    /// Which of several waiting tasks a wake-up reaches.
+    Wake = 4,
 }
 
 pub(crate) struct Draws {
