@@ -81,6 +81,10 @@
 #![cfg_attr(feature = "sim", doc = "| [`script`] | schedules in words, which survive edits |")]
 #![cfg_attr(
     feature = "sim",
+    doc = "| [`coverage`] | what tasks did to each other, and how much is still unseen |"
+)]
+#![cfg_attr(
+    feature = "sim",
     doc = "| [`trace`] | an execution as a timeline, a report, JSON, Perfetto, a page |"
 )]
 //!
@@ -121,6 +125,8 @@
 
 #[cfg(feature = "sim")]
 mod core;
+#[cfg(feature = "sim")]
+pub mod coverage;
 #[cfg(feature = "sim")]
 pub mod explore;
 #[cfg(feature = "sim")]

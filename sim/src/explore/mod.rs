@@ -1,6 +1,7 @@
 //! Running a program under many schedules: sweeps, failures, replays.
 
 mod checker;
+mod cover;
 mod environment;
 mod failure;
 mod faults;

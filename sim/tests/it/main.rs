@@ -5,6 +5,7 @@ mod atomic;
 mod barrier;
 mod cell;
 mod condvar;
+mod coverage;
 mod determinism;
 mod fs;
 mod hold;
