@@ -13,6 +13,7 @@ mod demo;
 mod drop;
 
 pub mod corpus;
+pub mod meetings;
 pub mod numbers;
 pub mod picture;
 pub mod seed_file;

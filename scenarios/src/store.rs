@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use crate::meetings::Meetings;
 use crate::sweep::{FailedSeed, Plan, Tally};
 
 /// Version of the tables; a store of another one is left alone.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 2;
 /// Marks a SQLite file as ours: "HLDP".
 const APPLICATION_ID: i64 = 0x484C_4450;
 
@@ -29,6 +30,11 @@ const SCHEMA: &str = "
         scenario text not null, rev text not null, seed integer not null,
         scheduler text not null, mutant text not null, rule text not null, message text not null,
         primary key (scenario, rev, scheduler, mutant, seed)
+    ) without rowid;
+    create table meetings (
+        scenario text not null, rev text not null, scheduler text not null, mutant text not null,
+        shard text not null, document text not null,
+        primary key (scenario, rev, scheduler, mutant, shard)
     ) without rowid;";
 
 /// Why a store cannot be used. Nothing that was in it is lost.
@@ -189,6 +195,15 @@ impl Store {
                     ],
                 )?;
             }
+            if plan.coverage {
+                let mut meetings = meetings_in(&transaction, plan, rev)?;
+                meetings.absorb(tally.meetings.clone());
+                let document = serde_json::to_string(&meetings).unwrap_or_default();
+                transaction.execute(
+                    "insert or replace into meetings values (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![scenario, rev, scheduler, mutant, shard, document],
+                )?;
+            }
             transaction.commit()?;
             Ok(None)
         };
@@ -204,7 +219,8 @@ impl Store {
         }
     }
 
-    /// The finished chunks of `plan`: their seeds, sorted and disjoint, and what came of them.
+    /// The finished chunks of `plan`: their seeds, sorted and disjoint, and what came of them. The
+    /// meetings are those of all chunks there are, since they are kept as one.
     ///
     /// # Errors
     ///
@@ -268,6 +284,9 @@ impl Store {
                 let failed = FailedSeed { seed, rule: row.get(1)?, message: row.get(2)? };
                 tally.examples.entry(failed.rule.clone()).or_insert(failed);
             }
+            if plan.coverage && !done.is_empty() {
+                tally.meetings = meetings_in(&self.connection, plan, &self.rev)?;
+            }
             Ok((done, tally))
         };
         read().map_err(|error| because(&self.path, &error))
@@ -292,6 +311,20 @@ pub fn revision() -> std::io::Result<String> {
         (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x0100_0000_01B3).rotate_left(23)
     });
     Ok(format!("program-{hash:016x}"))
+}
+
+/// The meetings kept for the chunks of `plan`.
+fn meetings_in(connection: &Connection, plan: &Plan, rev: &str) -> rusqlite::Result<Meetings> {
+    let (scheduler, mutant) = (plan.scheduler.to_string(), plan.mutant.unwrap_or(""));
+    let document: Option<String> = connection
+        .query_row(
+            "select document from meetings where scenario = ?1 and rev = ?2 and scheduler = ?3
+             and mutant = ?4 and shard = ?5",
+            params![plan.scenario.name, rev, scheduler, mutant, plan.shard.to_string()],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(document.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
 fn kept(seed: u64) -> Result<i64, StoreError> {

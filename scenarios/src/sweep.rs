@@ -10,11 +10,15 @@ use std::sync::atomic::AtomicBool;
 
 use holdup::{Report, Scheduler};
 
+use crate::meetings::Meetings;
 use crate::numbers::Shard;
 use crate::scenario::Scenario;
 
 /// Executions in a chunk: large beside what a run costs to start, small beside a user's patience.
 const CHUNK: u64 = 2_048;
+
+/// Executions of a chunk whose doings are looked at: each costs about ten times its share.
+const SAMPLE: u64 = 64;
 
 /// What to run of one scenario.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct Plan {
     pub shard: Shard,
     /// Threads that run executions.
     pub jobs: usize,
+    /// Whether to look at what a sample of the executions shows.
+    pub coverage: bool,
 }
 
 /// A seed that failed.
@@ -59,6 +65,8 @@ pub struct Tally {
     pub examples: BTreeMap<String, FailedSeed>,
     /// All schedule hashes, folded.
     pub hash: u64,
+    /// What a sample of the executions showed of each other's doings.
+    pub meetings: Meetings,
 }
 
 impl Tally {
@@ -68,6 +76,7 @@ impl Tally {
         self.steps += other.steps;
         self.failures += other.failures;
         self.hash = self.hash.wrapping_add(other.hash);
+        self.meetings.absorb(other.meetings);
         for (rule, failures) in other.rules {
             *self.rules.entry(rule).or_default() += failures;
         }
@@ -99,6 +108,7 @@ impl Plan {
         let never = AtomicBool::new(false);
         let checker = self.checker(chunk.clone());
         let report = checker.run_observed(&self.scenario.body, &never, done);
+        let meetings = if self.coverage { self.meetings(&chunk) } else { Meetings::default() };
         let examples = self.examples(chunk, &report);
         Tally {
             executions: report.executions,
@@ -107,7 +117,15 @@ impl Plan {
             rules: report.rules,
             examples,
             hash: report.hash,
+            meetings,
         }
+    }
+
+    /// What the first executions of a chunk show.
+    fn meetings(&self, chunk: &Range<u64>) -> Meetings {
+        let end = chunk.start.saturating_add(SAMPLE.saturating_mul(self.shard.of));
+        let checker = self.checker(chunk.start..end.min(chunk.end));
+        Meetings::from(&checker.coverage(&self.scenario.body))
     }
 
     fn checker(&self, seeds: Range<u64>) -> holdup::Checker {

@@ -26,6 +26,12 @@ pub struct Access {
     pub kind: OpKind,
 }
 
+impl std::fmt::Display for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.site, crate::trace::kind_name(self.kind))
+    }
+}
+
 /// A task changed something, and another one touched it before it changed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HandOff {
@@ -112,7 +118,9 @@ impl Coverage {
 }
 
 impl Richness {
-    fn of<'a>(executions: u64, counts: impl Iterator<Item = &'a u64>) -> Self {
+    /// The richness of what `executions` executions showed, each as often as `counts` says.
+    #[must_use]
+    pub fn of<'a>(executions: u64, counts: impl Iterator<Item = &'a u64>) -> Self {
         let (mut seen, mut once, mut twice) = (0, 0, 0);
         for &count in counts {
             seen += 1;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::output::Column;
 use super::signals::Stop;
-use super::{Exit, output, progress, scheduler};
+use super::{Exit, coverage, output, progress, scheduler};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -31,6 +31,13 @@ pub(super) struct Arguments {
     #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = parse_duration,
           allow_negative_numbers = true)]
     duration: Option<Duration>,
+    /// Of each scenario until the next 1,000 executions should show less than one new meeting of
+    /// two tasks, or until the seeds end.
+    #[arg(long, conflicts_with = "duration")]
+    until_saturated: bool,
+    /// Looks at a sample of the executions: what tasks did to each other, and how much is unseen.
+    #[arg(long)]
+    coverage: bool,
     /// Who decides: portfolio, random, sticky, pct, pct2, pct3 or lens.
     #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
     scheduler: Scheduler,
@@ -66,6 +73,8 @@ struct Row {
     /// Executions and steps of this invocation, without what the store had.
     steps_now: u64,
     time: Duration,
+    /// It ends where there is little left to see.
+    until_saturated: bool,
     complete: bool,
 }
 
@@ -137,6 +146,7 @@ impl Row {
             (Some(SeedRange(seeds)), _) => seeds.clone(),
             // As far as a store can count.
             (None, Some(_)) => 0..i64::MAX as u64,
+            (None, None) if arguments.until_saturated => 0..i64::MAX as u64,
             (None, None) => 0..scenario.default_seeds,
         };
         let mutant = arguments.mutant.as_deref().and_then(|name| scenario.mutant(name));
@@ -147,6 +157,7 @@ impl Row {
             seeds,
             shard: arguments.shard,
             jobs: super::jobs(arguments.jobs),
+            coverage: arguments.coverage || arguments.until_saturated,
         };
         let (done, tally) = match store {
             Some(store) if arguments.resume => store.finished(&plan)?,
@@ -155,12 +166,16 @@ impl Row {
         let shard = plan.shard;
         let left = without(plan.seeds.clone(), &done).into_iter();
         let left = Box::new(left.flat_map(move |seeds| chunks(seeds, shard)));
-        Ok(Self { plan, left, tally, steps_now: 0, time: Duration::ZERO, complete: false })
+        let until_saturated = arguments.until_saturated;
+        let (steps_now, time) = (0, Duration::ZERO);
+        Ok(Self { plan, left, tally, steps_now, time, until_saturated, complete: false })
     }
 
     /// Runs the next chunk; `false` where none is left.
     fn step(&mut self, store: &mut Option<Store>, bar: &ProgressBar) -> anyhow::Result<bool> {
-        let Some(chunk) = self.left.next() else {
+        let saturated = self.until_saturated && self.tally.meetings.is_saturated();
+        let chunk = if saturated { None } else { self.left.next() };
+        let Some(chunk) = chunk else {
             self.complete = true;
             return Ok(false);
         };
@@ -179,8 +194,11 @@ impl Row {
 
 /// One scenario after the other, each to the end of its seeds.
 fn run_all(rows: &mut [Row], store: &mut Option<Store>, stop: &Stop) -> anyhow::Result<()> {
-    let total = rows.iter().map(|row| row.plan.shard.count(&row.plan.seeds)).sum();
-    let bar = progress::bar(total, "executions");
+    let total =
+        rows.iter().map(|row| row.plan.shard.count(&row.plan.seeds)).fold(0, u64::saturating_add);
+    let endless = rows.iter().any(|row| row.until_saturated);
+    let bar =
+        if endless { progress::counter("executions") } else { progress::bar(total, "executions") };
     bar.inc(rows.iter().map(|row| row.tally.executions).sum());
     for row in rows {
         while !stop.is_asked() && row.step(store, &bar)? {}
@@ -251,6 +269,10 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         Column::Spare("hash"),
     ];
     let mut text = output::table(&columns, rows.iter().map(to_row));
+    if rows.iter().any(|row| row.plan.coverage) {
+        text += "\n";
+        text += &coverage::table(rows.iter().map(|row| (row.plan.scenario.name, &row.tally)));
+    }
     for row in rows {
         if !row.complete {
             text += &format!("\n{} was stopped before its end\n", row.plan.scenario.name);
@@ -310,5 +332,6 @@ fn to_json(row: &Row) -> Value {
         "rules": tally.rules,
         "shard": plan.shard.to_string(),
         "complete": row.complete,
+        "coverage": row.plan.coverage.then(|| coverage::to_json(&tally.meetings)),
     })
 }

@@ -1,6 +1,7 @@
 //! What a store keeps, refuses and leaves alone.
 
 use super::*;
+use crate::meetings::Meetings;
 use crate::numbers::Shard;
 use crate::registry;
 use holdup::Scheduler;
@@ -13,6 +14,7 @@ fn plan(seeds: Range<u64>) -> Plan {
         seeds,
         shard: Shard::WHOLE,
         jobs: 1,
+        coverage: true,
     }
 }
 
@@ -25,6 +27,7 @@ fn tally(seed: u64) -> Tally {
         rules: [("I-ID1".into(), 2)].into(),
         examples: [("I-ID1".into(), failed)].into(),
         hash: u64::MAX - seed,
+        meetings: Meetings { executions: 1, ..Meetings::default() },
     }
 }
 
