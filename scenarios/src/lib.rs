@@ -15,6 +15,7 @@ mod drop;
 pub mod corpus;
 pub mod meetings;
 pub mod numbers;
+pub mod page;
 pub mod picture;
 pub mod seed_file;
 pub mod store;

@@ -23,7 +23,7 @@ const SCHEMA: &str = "
         scenario text not null, rev text not null, scheduler text not null, mutant text not null,
         shard text not null, seed_from integer not null, seed_to integer not null,
         executions integer not null, failures integer not null, rules text not null,
-        hash text not null, steps integer not null,
+        hash text not null, steps integer not null, seconds real not null,
         primary key (scenario, rev, scheduler, mutant, shard, seed_from, seed_to)
     ) without rowid;
     create table failures (
@@ -135,7 +135,7 @@ impl Store {
         Ok(Self { path: path.into(), connection, rev })
     }
 
-    /// Writes a finished chunk of `plan`.
+    /// Writes a finished chunk of `plan`, which took `time`.
     ///
     /// # Errors
     ///
@@ -145,6 +145,7 @@ impl Store {
         plan: &Plan,
         chunk: &Range<u64>,
         tally: &Tally,
+        time: Duration,
     ) -> Result<(), StoreError> {
         let (from, to) = (kept(chunk.start)?, kept(chunk.end)?);
         let (hash, rules) = (format!("{:016x}", tally.hash), rules_to_text(tally));
@@ -165,7 +166,7 @@ impl Store {
                 return Ok(before);
             }
             transaction.execute(
-                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 params![
                     scenario,
                     rev,
@@ -178,7 +179,8 @@ impl Store {
                     tally.failures as i64,
                     rules,
                     hash,
-                    tally.steps as i64
+                    tally.steps as i64,
+                    time.as_secs_f64()
                 ],
             )?;
             for failed in tally.examples.values() {
@@ -352,5 +354,8 @@ fn because(path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
+mod contents;
 #[cfg(test)]
 mod tests;
+
+pub use contents::{Contents, StoredSweep};

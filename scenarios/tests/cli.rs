@@ -128,6 +128,58 @@ fn a_store_resumes_to_the_same_result() {
 }
 
 #[test]
+fn coverage_is_the_same_for_any_jobs_and_in_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("s.db");
+    let store = store.to_str().unwrap();
+    let sweep = |more: &[&str]| {
+        let arguments = ["sweep", "lossy-unpin", "--coverage", "--json", "--seeds"];
+        json(&[&arguments, more].concat())["scenarios"][0]["coverage"].clone()
+    };
+
+    let (one, three) = (sweep(&["9000", "--jobs", "1"]), sweep(&["9000", "--jobs", "3"]));
+    let _part = sweep(&["5000", "--store", store]);
+    let resumed = sweep(&["9000", "--store", store, "--resume"]);
+
+    assert_keys(&one, &["executions", "hand_offs", "holds", "saturated"]);
+    assert!(one["hand_offs"]["seen"].as_u64() > Some(0));
+    assert_eq!(one, three);
+    // The chunk that was cut at 5,000 was looked at twice as often.
+    assert!(resumed["executions"].as_u64() > one["executions"].as_u64());
+    assert_eq!(resumed["hand_offs"]["seen"], one["hand_offs"]["seen"]);
+}
+
+#[test]
+fn a_sweep_until_it_is_saturated_ends_by_itself() {
+    let row = &json(&["sweep", "lossy-unpin", "--until-saturated", "--json"])["scenarios"][0];
+    assert_eq!((&row["complete"], &row["coverage"]["saturated"]), (&true.into(), &true.into()));
+    let cut = ["sweep", "lossy-unpin", "--until-saturated", "--seeds", "100", "--json"];
+    assert_eq!(json(&cut)["scenarios"][0]["executions"], 100);
+}
+
+#[test]
+fn a_report_says_what_the_sweep_said_and_draws_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, page) = (folder.path().join("s.db"), folder.path().join("page.html"));
+    let (store, page) = (store.to_str().unwrap(), page.to_str().unwrap());
+    let sweep = [&["sweep"], &BUG[..], &["--seeds", "9000", "--coverage", "--json"]].concat();
+
+    let swept = json(&[&sweep[..], &["--store", store]].concat());
+    let reported = json(&["report", store, "--out", page, "--json"]);
+    let text = std::fs::read_to_string(page).unwrap();
+
+    let (swept, reported) = (&swept["scenarios"][0], &reported["scenarios"][0]);
+    for (key, value) in reported.as_object().unwrap().iter().filter(|(key, _)| *key != "seconds") {
+        assert_eq!(value, &swept[key], "{key}");
+    }
+    assert_eq!(status(&["report", store]), 1);
+    assert!(text.contains("<svg") && text.contains("demo.lossy_unpin"));
+    assert!(refusal(&["report", "nowhere.db"]).contains("nowhere.db"));
+    assert!(refusal(&["report", store, "--rev", "x"]).contains("has nothing of revision `x`"));
+    assert!(refusal(&["report", store, "--out", "/nowhere/page.html"]).contains("/nowhere"));
+}
+
+#[test]
 fn a_sweep_for_some_time_ends_by_itself() {
     let rows = json(&["sweep", "lossy-unpin", "tag-check-then-pin", "--for", "1s", "--json"]);
     assert!(rows["scenarios"].as_array().unwrap().iter().all(|row| row["complete"] == true));

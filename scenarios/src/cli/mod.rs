@@ -7,6 +7,7 @@ mod mutants;
 mod output;
 mod progress;
 mod replay;
+mod report;
 mod run;
 mod signals;
 mod sweep;
@@ -69,6 +70,8 @@ enum Command {
     Mutants(mutants::Arguments),
     /// Runs a seed file or a script again: does it fail as recorded?
     Replay(replay::Arguments),
+    /// Makes a page of what a store has, and sums it up.
+    Report(report::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -83,6 +86,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Sweep(arguments)) => sweep::run(&arguments),
                 Some(Command::Mutants(arguments)) => mutants::run(&arguments),
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
+                Some(Command::Report(arguments)) => report::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

@@ -182,9 +182,10 @@ impl Row {
         bar.set_message(self.plan.scenario.name);
         let start = Instant::now();
         let tally = self.plan.run(chunk.clone(), &|executions| bar.inc(executions));
-        self.time += start.elapsed();
+        let time = start.elapsed();
+        self.time += time;
         if let Some(store) = store {
-            store.record(&self.plan, &chunk, &tally)?;
+            store.record(&self.plan, &chunk, &tally, time)?;
         }
         self.steps_now += tally.steps;
         self.tally.absorb(tally);
