@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
+use holdup::explore::Guided;
 use holdup::{Report, Scheduler};
 
 use crate::meetings::Meetings;
@@ -119,6 +120,15 @@ impl Plan {
             hash: report.hash,
             meetings,
         }
+    }
+
+    /// Searches with `executions` executions, guided by what they show, from the first seed on.
+    #[must_use]
+    pub fn guided(&self, executions: u64) -> Guided {
+        let from = self.seeds.start;
+        let seeds = from..from.saturating_add(executions);
+        let checker = self.scenario.checker(&self.scheduler, self.mutant).seeds(seeds);
+        checker.guided(&self.scenario.body)
     }
 
     /// What the first executions of a chunk show.

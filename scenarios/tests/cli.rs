@@ -158,6 +158,22 @@ fn a_sweep_until_it_is_saturated_ends_by_itself() {
 }
 
 #[test]
+fn a_guided_search_fails_with_a_mutant_and_says_how_to_run_it_again() {
+    let search = ["--seeds", "1", "--guided", "3000", "--json"];
+    let story = ["sweep", "tag-check-then-pin"];
+    let bug = [&story[..], &["--mutant", "demo.no_recheck"], &search].concat();
+
+    let guided = &json(&bug)["scenarios"][0]["guided"];
+    let right = &json(&[&story[..], &search].concat())["scenarios"][0]["guided"];
+
+    assert_eq!((status(&bug), &right["failures"]), (1, &0.into()));
+    assert_keys(guided, &["executions", "steps", "failures", "corpus", "hand_offs", "holds"]);
+    let finding = &guided["findings"][0];
+    assert_keys(finding, &["rule", "execution", "seed", "message", "schedule", "replay"]);
+    assert!(finding["schedule"].as_str().unwrap().starts_with("v1:"));
+}
+
+#[test]
 fn a_report_says_what_the_sweep_said_and_draws_it() {
     let folder = tempfile::tempdir().unwrap();
     let (store, page) = (folder.path().join("s.db"), folder.path().join("page.html"));

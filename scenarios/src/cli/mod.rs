@@ -2,6 +2,7 @@
 //! contract.
 
 mod coverage;
+mod guided;
 mod list;
 mod mutants;
 mod output;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use holdup::Scheduler;
+use holdup::explore::Guided;
 use holdup_scenarios::corpus::replay_line;
 use holdup_scenarios::numbers::{SeedRange, Shard, parse_count, parse_duration};
 use holdup_scenarios::seed_file::{self, SeedEntry};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::output::Column;
 use super::signals::Stop;
-use super::{Exit, coverage, output, progress, scheduler};
+use super::{Exit, coverage, guided, output, progress, scheduler};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -35,6 +36,10 @@ pub(super) struct Arguments {
     /// two tasks, or until the seeds end.
     #[arg(long, conflicts_with = "duration")]
     until_saturated: bool,
+    /// Then searches each scenario with this many executions, varying those that showed something
+    /// new; what it finds is printed as a schedule.
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    guided: Option<u64>,
     /// Looks at a sample of the executions: what tasks did to each other, and how much is unseen.
     #[arg(long)]
     coverage: bool,
@@ -75,6 +80,7 @@ struct Row {
     time: Duration,
     /// It ends where there is little left to see.
     until_saturated: bool,
+    guided: Option<Guided>,
     complete: bool,
 }
 
@@ -90,6 +96,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         None => run_all(&mut rows, &mut store, &stop)?,
         Some(duration) => run_for(&mut rows, duration, &mut store, &stop)?,
     }
+    if let Some(executions) = arguments.guided {
+        guided::run_all(rows.iter_mut().map(|row| (&row.plan, &mut row.guided)), executions, &stop);
+    }
     if let Some(folder) = &arguments.seed_files {
         for row in &rows {
             write_seed_files(folder, row)?;
@@ -100,7 +109,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if stop.is_asked() && unfinished {
         return Ok(Exit::Stopped);
     }
-    Ok(Exit::failed_if(rows.iter().any(|row| row.tally.failures > 0)))
+    let guided = |row: &Row| row.guided.as_ref().map_or(0, |guided| guided.failures);
+    Ok(Exit::failed_if(rows.iter().any(|row| row.tally.failures > 0 || guided(row) > 0)))
 }
 
 /// The scenarios of these names, or all that take part unnamed; with a mutant, those that know it.
@@ -168,7 +178,8 @@ impl Row {
         let left = Box::new(left.flat_map(move |seeds| chunks(seeds, shard)));
         let until_saturated = arguments.until_saturated;
         let (steps_now, time) = (0, Duration::ZERO);
-        Ok(Self { plan, left, tally, steps_now, time, until_saturated, complete: false })
+        let (complete, guided) = (false, None);
+        Ok(Self { plan, left, tally, steps_now, time, until_saturated, guided, complete })
     }
 
     /// Runs the next chunk; `false` where none is left.
@@ -274,6 +285,10 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         text += "\n";
         text += &coverage::table(rows.iter().map(|row| (row.plan.scenario.name, &row.tally)));
     }
+    if rows.iter().any(|row| row.guided.is_some()) {
+        text += "\n";
+        text += &guided::table(rows.iter().map(|row| (&row.plan, row.guided.as_ref())));
+    }
     for row in rows {
         if !row.complete {
             text += &format!("\n{} was stopped before its end\n", row.plan.scenario.name);
@@ -334,5 +349,6 @@ fn to_json(row: &Row) -> Value {
         "shard": plan.shard.to_string(),
         "complete": row.complete,
         "coverage": row.plan.coverage.then(|| coverage::to_json(&tally.meetings)),
+        "guided": row.guided.as_ref().map(|guided| guided::to_json(plan, guided)),
     })
 }

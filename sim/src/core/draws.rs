@@ -25,6 +25,8 @@ pub(crate) enum Domain {
     Workload = 3,
     /// Which of several waiting tasks a wake-up reaches.
     Wake = 4,
+    /// What a guided search varies.
+    Guide = 5,
 }
 
 pub(crate) struct Draws {

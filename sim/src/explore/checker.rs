@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::{Environment, Faults, Report, pilot, sweep};
-use crate::core::{Execution, Recorder, Setup};
-use crate::scheduler::{Pilot, Scheduler};
+use crate::core::{Draws, Execution, Recorder, Setup};
+use crate::scheduler::{Pilot, Scheduler, Strategy};
 use crate::trace::Trace;
 
 /// Seeds that [`check`] and `#[holdup::test]` run if nobody says otherwise.
@@ -230,6 +230,17 @@ impl Checker {
         body: &(dyn Fn() + Sync),
     ) -> Recorded {
         let strategy = |draws: &mut _| self.scheduler.strategy(pilot, draws);
+        self.record_under(execution, strategy, seed, body)
+    }
+
+    /// Runs one seed under `strategy`, whatever the scheduler, and writes down everything.
+    pub(super) fn record_under(
+        &self,
+        execution: &Execution,
+        strategy: impl FnOnce(&mut Draws) -> Strategy,
+        seed: u64,
+        body: &(dyn Fn() + Sync),
+    ) -> Recorded {
         let recorder = Some(Box::<Recorder>::default());
         let outcome = execution.run(seed, &self.setup, strategy, body, recorder);
         let (strategy, recorder) = execution.take_results();
@@ -256,7 +267,7 @@ impl Checker {
             steps: outcome.steps,
             hash: outcome.hash,
         };
-        Recorded { trace, hash, retire: outcome.retire }
+        Recorded { trace, hash, strategy, retire: outcome.retire }
     }
 }
 
@@ -265,6 +276,8 @@ pub(super) struct Recorded {
     pub(super) trace: Trace,
     /// Over everything in it.
     pub(super) hash: u64,
+    /// The scheduler, as it ended.
+    pub(super) strategy: Strategy,
     /// The OS thread is not to run another.
     pub(super) retire: bool,
 }

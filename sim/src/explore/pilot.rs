@@ -18,6 +18,11 @@ pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     ) {
         return Pilot::default();
     }
+    measure_contended(checker, body)
+}
+
+/// As [`measure`], whatever the scheduler needs to know.
+pub(super) fn measure_contended(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     std::thread::scope(|scope| scope.spawn(|| run_pilots(checker, body)).join().unwrap_or_default())
 }
 

@@ -9,6 +9,7 @@
 //! Draws come from the seed and from nothing else. What a scheduler learns beforehand, a
 //! `Pilot`, is a pure function of the program and of the machine's fixed pilot seeds.
 
+mod keyed;
 mod lens;
 mod pct;
 mod portfolio;
@@ -21,6 +22,7 @@ mod survey;
 pub use pct::Depth;
 pub use replay::{ParseScheduleError, Schedule, Switch};
 
+pub(crate) use keyed::{Keyed, Keys};
 pub(crate) use lens::Lens;
 pub(crate) use pct::Pct;
 pub(crate) use random::Random;
@@ -72,6 +74,7 @@ pub(crate) enum Strategy {
     Replay(Replay),
     Script(Scripted),
     Survey(Box<Survey>),
+    Keyed(Box<Keyed>),
 }
 
 macro_rules! each {
@@ -84,6 +87,7 @@ macro_rules! each {
             Strategy::Replay($strategy) => $e,
             Strategy::Script($strategy) => $e,
             Strategy::Survey($strategy) => $e,
+            Strategy::Keyed($strategy) => $e,
         }
     };
 }
@@ -108,6 +112,7 @@ impl Strategy {
             Self::Pct(pct) => pct.spawned(task, draws),
             Self::Lens(lens) => lens.spawned(task, draws),
             Self::Survey(survey) => survey.spawned(task, draws),
+            Self::Keyed(keyed) => keyed.spawned(task, draws),
             _ => {}
         }
     }
@@ -119,6 +124,7 @@ impl Strategy {
             Self::Pct(pct) => pct.yielded(task),
             Self::Lens(lens) => lens.yielded(task),
             Self::Survey(survey) => survey.yielded(task),
+            Self::Keyed(keyed) => keyed.yielded(task),
             Self::Script(script) => script.yielded(task),
             _ => {}
         }
@@ -272,6 +278,7 @@ impl Strategy {
             Self::Replay(_) => "replay",
             Self::Script(_) => "script",
             Self::Survey(_) => "pilot",
+            Self::Keyed(_) => "guided",
         }
     }
 }

@@ -8,6 +8,7 @@ mod condvar;
 mod coverage;
 mod determinism;
 mod fs;
+mod guided;
 mod hold;
 mod local;
 mod lock_bit;
