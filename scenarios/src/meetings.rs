@@ -41,11 +41,16 @@ impl Meetings {
         richness(self.executions, &self.holds)
     }
 
+    /// New meetings to expect in the next 1,000 executions, at today's rate.
+    #[must_use]
+    pub fn new_per_1000(&self) -> f64 {
+        self.hand_off_richness().new_per_1000 + self.hold_richness().new_per_1000
+    }
+
     /// Whether the next 1,000 executions are expected to show less than one new meeting.
     #[must_use]
     pub fn is_saturated(&self) -> bool {
-        let new = self.hand_off_richness().new_per_1000 + self.hold_richness().new_per_1000;
-        self.executions >= 1_000 && new < 1.0
+        self.executions >= 1_000 && self.new_per_1000() < 1.0
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) struct Arguments {
     /// new; what it finds is printed as a schedule.
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     guided: Option<u64>,
-    /// Looks at a sample of the executions: what tasks did to each other, and how much is unseen.
+    /// Looks at a sample of the executions to the end, and prints what tasks did to each other and
+    /// how much is unseen; without, at the first thousand or so.
     #[arg(long)]
     coverage: bool,
     /// Who decides: portfolio, random, sticky, pct, pct2, pct3 or lens.
@@ -69,6 +70,9 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+/// Executions that every sweep looks at.
+const LOOKED_AT: u64 = 1_000;
+
 /// A scenario under way.
 struct Row {
     plan: Plan,
@@ -81,6 +85,8 @@ struct Row {
     /// It ends where there is little left to see.
     until_saturated: bool,
     guided: Option<Guided>,
+    /// Executions are looked at to the end.
+    coverage: bool,
     complete: bool,
 }
 
@@ -167,7 +173,7 @@ impl Row {
             seeds,
             shard: arguments.shard,
             jobs: super::jobs(arguments.jobs),
-            coverage: arguments.coverage || arguments.until_saturated,
+            coverage: true,
         };
         let (done, tally) = match store {
             Some(store) if arguments.resume => store.finished(&plan)?,
@@ -179,7 +185,8 @@ impl Row {
         let until_saturated = arguments.until_saturated;
         let (steps_now, time) = (0, Duration::ZERO);
         let (complete, guided) = (false, None);
-        Ok(Self { plan, left, tally, steps_now, time, until_saturated, guided, complete })
+        let coverage = arguments.coverage || until_saturated;
+        Ok(Self { plan, left, tally, steps_now, time, until_saturated, guided, coverage, complete })
     }
 
     /// Runs the next chunk; `false` where none is left.
@@ -191,6 +198,7 @@ impl Row {
             return Ok(false);
         };
         bar.set_message(self.plan.scenario.name);
+        self.plan.coverage = self.coverage || self.tally.meetings.executions < LOOKED_AT;
         let start = Instant::now();
         let tally = self.plan.run(chunk.clone(), &|executions| bar.inc(executions));
         let time = start.elapsed();
@@ -276,12 +284,12 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         Column::Text("scenario"),
         Column::Number("executions"),
         Column::Number("failures"),
-        Column::SpareNumber("distinct"),
         Column::SpareNumber("steps/s"),
+        Column::SpareNumber("new/1000"),
         Column::Spare("hash"),
     ];
     let mut text = output::table(&columns, rows.iter().map(to_row));
-    if rows.iter().any(|row| row.plan.coverage) {
+    if rows.iter().any(|row| row.coverage) {
         text += "\n";
         text += &coverage::table(rows.iter().map(|row| (row.plan.scenario.name, &row.tally)));
     }
@@ -316,8 +324,8 @@ fn to_row(row: &Row) -> Vec<String> {
         row.plan.scenario.name.into(),
         output::grouped(row.tally.executions),
         output::grouped(row.tally.failures),
-        row.tally.rules.len().to_string(),
         output::rate(row.steps_now, row.time.as_secs_f64()),
+        format!("{:.1}", row.tally.meetings.new_per_1000()),
         output::hex(row.tally.hash),
     ]
 }
@@ -348,7 +356,7 @@ fn to_json(row: &Row) -> Value {
         "rules": tally.rules,
         "shard": plan.shard.to_string(),
         "complete": row.complete,
-        "coverage": row.plan.coverage.then(|| coverage::to_json(&tally.meetings)),
+        "coverage": coverage::to_json(&tally.meetings),
         "guided": row.guided.as_ref().map(|guided| guided::to_json(plan, guided)),
     })
 }
