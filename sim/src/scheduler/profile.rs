@@ -1,0 +1,224 @@
+//! Profiles: what one pilot execution showed of a program, task by task and object by object.
+//!
+//! Tasks are known by *role*: their name, and which of that name they are. Objects have no names
+//! that outlive an execution, so an object is known by when a role first comes to it: "the reader's
+//! third operation". Whichever role gets there first tells its address for this execution.
+//!
+//! Counted are operations that may race. An attempt that ends in a wait, and the looks before it,
+//! are not: waiting is blocking, and the operation counts once, when it is carried out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Turn;
+use super::unraced::{races, reads};
+use crate::core::Place;
+use crate::trace::OpKind;
+
+/// The looks before a wait that do not count: an attempt to lock, and the loop's own look.
+const LOOKS: u32 = 2;
+
+/// A pilot execution. Numbers of operations are by role.
+#[derive(Debug, Default)]
+pub(crate) struct Profile {
+    /// Names, and the roles that have them, by ordinal.
+    names: Vec<(Option<Arc<str>>, Vec<u32>)>,
+    /// Operations of each role and of all that it spawned.
+    pub(crate) operations: Vec<u64>,
+    /// Objects that tasks race for.
+    pub(crate) targets: Vec<Target>,
+    /// Sum of the targets' weights.
+    pub(crate) weight: u32,
+}
+
+/// An object that at least two tasks race for.
+#[derive(Debug, Default)]
+pub(crate) struct Target {
+    /// How many tasks came to it.
+    pub(crate) weight: u32,
+    /// By role, how many operations on it that role and all that it spawned carried out.
+    pub(crate) operations: Vec<u64>,
+    /// By role, which of its operations was the first on the object, and where.
+    pub(crate) first: Vec<Option<(u32, Place)>>,
+}
+
+/// Counts the operations of each task, in a pilot as in any other execution.
+#[derive(Default)]
+pub(crate) struct Counted(SmallVec<[Own; 8]>);
+
+#[derive(Clone, Copy, Default)]
+struct Own {
+    operations: u32,
+    /// The object of the latest of them, and how many there were on it in a row.
+    object: usize,
+    row: u32,
+}
+
+impl Counted {
+    pub(crate) fn spawned(&mut self) {
+        self.0.push(Own::default());
+    }
+
+    /// A task is about to carry out an operation; which of its operations it is, from 1, if it
+    /// counts.
+    #[inline]
+    pub(crate) fn arrives(&mut self, task: u32, kind: OpKind, object: usize) -> Option<u32> {
+        if !races(kind) {
+            return None;
+        }
+        let own = &mut self.0[task as usize];
+        own.row = if own.object == object { own.row + 1 } else { 1 };
+        own.object = object;
+        own.operations += 1;
+        Some(own.operations)
+    }
+
+    /// A task waits; the object, and how many of its latest operations there do not count after
+    /// all.
+    #[inline]
+    pub(crate) fn waits(&mut self, turn: &Turn<'_>) -> (usize, u32) {
+        let task = &turn.tasks[turn.current as usize];
+        let own = &mut self.0[turn.current as usize];
+        let spins = task.pending.kind == OpKind::Spin && task.wait.is_some();
+        if !spins || own.object == 0 || own.object != task.pending.object {
+            return (0, 0);
+        }
+        let looks = own.row.min(LOOKS);
+        own.row = 0;
+        own.operations -= looks;
+        (own.object, looks)
+    }
+}
+
+/// Finds the roles of tasks as they are spawned.
+pub(crate) struct Roles {
+    pub(crate) profile: Arc<Profile>,
+    /// Tasks so far by name, as in `Profile::names`.
+    seen: SmallVec<[u32; 4]>,
+}
+
+impl Roles {
+    pub(crate) fn new(profile: Arc<Profile>) -> Self {
+        let seen = smallvec::smallvec![0; profile.names.len()];
+        Self { profile, seen }
+    }
+
+    /// The role of the task that is spawned now, if the pilot had such a task.
+    pub(crate) fn next(&mut self, name: Option<&str>) -> Option<usize> {
+        let at = self.profile.names.iter().position(|(known, _)| known.as_deref() == name)?;
+        let ordinal = self.seen[at];
+        self.seen[at] += 1;
+        self.profile.names[at].1.get(ordinal as usize).map(|&role| role as usize)
+    }
+}
+
+/// Writes down a profile while a pilot runs.
+#[derive(Default)]
+pub(crate) struct Observer {
+    counted: Counted,
+    names: Vec<(Option<Arc<str>>, Vec<u32>)>,
+    parents: Vec<u32>,
+    objects: Vec<Object>,
+    by_address: BTreeMap<usize, usize>,
+}
+
+/// What is known of an object so far.
+#[derive(Default)]
+struct Object {
+    /// By task: its first operation, and how many.
+    tasks: BTreeMap<u32, (u32, Place, u64)>,
+    /// Tasks that came while others were there.
+    racing: Vec<u32>,
+    written: bool,
+    /// Locks that were held at every operation so far; `None` before the first.
+    guards: Option<Vec<usize>>,
+}
+
+impl Observer {
+    pub(crate) fn spawned(&mut self, task: u32, parent: u32, name: Option<&str>) {
+        self.counted.spawned();
+        self.parents.push(parent);
+        match self.names.iter_mut().find(|(known, _)| known.as_deref() == name) {
+            Some((_, roles)) => roles.push(task),
+            None => self.names.push((name.map(Into::into), vec![task])),
+        }
+    }
+
+    pub(crate) fn at_point(&mut self, turn: &Turn<'_>) {
+        let task = &turn.tasks[turn.current as usize];
+        let pending = task.pending;
+        let Some(nth) = self.counted.arrives(turn.current, pending.kind, pending.object) else {
+            return;
+        };
+        if pending.object == 0 || task.holds.iter().any(|hold| hold.object == pending.object) {
+            return;
+        }
+        let at = *self.by_address.entry(pending.object).or_insert_with(|| {
+            self.objects.push(Object::default());
+            self.objects.len() - 1
+        });
+        let object = &mut self.objects[at];
+        object.tasks.entry(turn.current).or_insert((nth, pending.place, 0)).2 += 1;
+        if turn.tasks.iter().filter(|task| !task.finished).count() < 2 {
+            return;
+        }
+        if !object.racing.contains(&turn.current) {
+            object.racing.push(turn.current);
+        }
+        object.written |= !reads(pending.kind);
+        let held = || task.holds.iter().map(|hold| hold.object);
+        match &mut object.guards {
+            None => object.guards = Some(held().collect()),
+            Some(guards) => guards.retain(|&guard| held().any(|object| object == guard)),
+        }
+    }
+
+    pub(crate) fn at_block(&mut self, turn: &Turn<'_>) {
+        let (object, looks) = self.counted.waits(turn);
+        if let Some(&at) = self.by_address.get(&object)
+            && let Some((_, _, n)) = self.objects[at].tasks.get_mut(&turn.current)
+        {
+            *n = n.saturating_sub(u64::from(looks));
+        }
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        let own = self.counted.0.iter().map(|own| u64::from(own.operations)).collect();
+        let raced_for = self.objects.iter().filter(|object| object.is_raced_for());
+        let targets: Vec<_> = raced_for.map(|object| self.target(object)).collect();
+        Profile {
+            names: self.names.clone(),
+            operations: self.with_children(own),
+            weight: targets.iter().map(|target| target.weight).sum(),
+            targets,
+        }
+    }
+
+    fn target(&self, object: &Object) -> Target {
+        let n = self.parents.len();
+        let (mut operations, mut first) = (vec![0; n], vec![None; n]);
+        for (&task, &(nth, place, times)) in &object.tasks {
+            operations[task as usize] = times;
+            first[task as usize] = Some((nth, place));
+        }
+        let operations = self.with_children(operations);
+        Target { weight: object.racing.len() as u32, operations, first }
+    }
+
+    /// Adds to each task what the tasks that it spawned have.
+    fn with_children(&self, mut of: Vec<u64>) -> Vec<u64> {
+        for task in (1..of.len()).rev() {
+            of[self.parents[task] as usize] += of[task];
+        }
+        of
+    }
+}
+
+impl Object {
+    /// Two tasks come to it, one of them changes it, and no lock makes its order that of the lock.
+    fn is_raced_for(&self) -> bool {
+        self.racing.len() > 1 && self.written && self.guards.as_ref().is_none_or(Vec::is_empty)
+    }
+}
