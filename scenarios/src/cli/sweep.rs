@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::output::Column;
 use super::signals::Stop;
-use super::{Exit, coverage, output, progress, scheduler};
+use super::{Exit, arms, coverage, output, progress, scheduler};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -38,7 +38,8 @@ pub(super) struct Arguments {
     /// Looks at a sample of the executions: what tasks did to each other, and how much is unseen.
     #[arg(long)]
     coverage: bool,
-    /// Who decides: portfolio, random, sticky, pct, pct2, pct3 or lens.
+    /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw,
+    /// surw or starve.
     #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
     scheduler: Scheduler,
     /// Switches this bug on, in the scenarios that know it.
@@ -292,6 +293,7 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
                 replay_line(plan.scenario, &scheduler, failed.seed, plan.mutant),
             );
         }
+        text += &arms::found_by(&row.tally);
     }
     output::print(&text)
 }
@@ -331,6 +333,7 @@ fn to_json(row: &Row) -> Value {
         "first_failure": first,
         "hash": output::hex(tally.hash),
         "rules": tally.rules,
+        "arms": arms::to_json(tally),
         "shard": plan.shard.to_string(),
         "complete": row.complete,
         "coverage": row.plan.coverage.then(|| coverage::to_json(&tally.meetings)),

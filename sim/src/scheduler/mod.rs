@@ -19,8 +19,8 @@ mod replay;
 mod script;
 mod starve;
 mod sticky;
-mod surw;
 mod survey;
+mod surw;
 mod unraced;
 mod urw;
 
@@ -83,8 +83,8 @@ pub(crate) enum Strategy {
     Pct(Pct),
     Lens(Lens),
     Pos(Pos),
-    Urw(Urw),
-    Surw(Surw),
+    Urw(Box<Urw>),
+    Surw(Box<Surw>),
     Starve(Starve),
     Replay(Replay),
     Script(Scripted),
@@ -231,7 +231,17 @@ pub enum Scheduler {
 impl Scheduler {
     /// The names that [`str::parse`] takes. `pct` also takes a depth: `pct3`.
     pub const NAMES: &[&str] = &[
-        "portfolio", "random", "sticky", "pct", "pct2", "pct3", "lens", "pos", "urw", "surw", "starve",
+        "portfolio",
+        "random",
+        "sticky",
+        "pct",
+        "pct2",
+        "pct3",
+        "lens",
+        "pos",
+        "urw",
+        "surw",
+        "starve",
     ];
 }
 
@@ -293,16 +303,17 @@ pub(crate) struct Pilot {
     pub(crate) held_objects: u32,
     /// Lens candidates, an average over the objects.
     pub(crate) candidates: u64,
-    /// What each execution showed, task by task.
+    /// What each random walk showed, task by task.
     pub(crate) profiles: Arc<[Arc<Profile>]>,
 }
 
 impl Pilot {
-    /// The profile of one of the executions, drawn.
-    fn profile(&self, draws: &mut Draws) -> Arc<Profile> {
-        match self.profiles.len() as u32 {
+    /// The profile of one of the executions, drawn among those that are `fit`.
+    fn profile(&self, draws: &mut Draws, fit: impl Fn(&Profile) -> bool) -> Arc<Profile> {
+        let mut fitting = self.profiles.iter().filter(|profile| fit(profile));
+        match fitting.clone().count() as u32 {
             0 => Arc::default(),
-            n => self.profiles[draws.below(n) as usize].clone(),
+            n => fitting.nth(draws.below(n) as usize).cloned().unwrap_or_default(),
         }
     }
 }
@@ -318,8 +329,8 @@ impl Scheduler {
             Self::Pct(depth) => Strategy::Pct(Pct::new(*depth, pilot, draws)),
             Self::Lens => Strategy::Lens(Lens::new(pilot, draws)),
             Self::Pos => Strategy::Pos(Pos::default()),
-            Self::Urw => Strategy::Urw(Urw::new(pilot, draws)),
-            Self::Surw => Strategy::Surw(Surw::new(pilot, draws)),
+            Self::Urw => Strategy::Urw(Box::new(Urw::new(pilot, draws))),
+            Self::Surw => Strategy::Surw(Box::new(Surw::new(pilot, draws))),
             Self::Starve => Strategy::Starve(Starve::default()),
             Self::Replay(schedule) => Strategy::Replay(Replay::new(schedule.clone())),
             Self::Script(script) => Strategy::Script(Scripted::new(script.clone())),

@@ -11,8 +11,8 @@
 
 use smallvec::SmallVec;
 
-use super::unraced::{Unraced, reads};
 use super::Turn;
+use super::unraced::{Unraced, reads};
 use crate::core::Draws;
 
 /// What of a pending operation decides whether it races with another.

@@ -1,6 +1,7 @@
 //! Profiles: what one pilot execution showed of a program, task by task and object by object.
 //!
-//! Tasks are known by *role*: their name, and which of that name they are. Objects have no names
+//! Tasks are known by *role*: who spawned them, their name, and which of that name they are among
+//! those that the same task spawned. Who comes first elsewhere does not change it. Objects have no names
 //! that outlive an execution, so an object is known by when a role first comes to it: "the reader's
 //! third operation". Whichever role gets there first tells its address for this execution.
 //!
@@ -23,14 +24,24 @@ const LOOKS: u32 = 2;
 /// A pilot execution. Numbers of operations are by role.
 #[derive(Debug, Default)]
 pub(crate) struct Profile {
-    /// Names, and the roles that have them, by ordinal.
-    names: Vec<(Option<Arc<str>>, Vec<u32>)>,
+    siblings: Vec<Siblings>,
+    /// By role, which of the siblings it spawned.
+    children: Vec<Vec<usize>>,
     /// Operations of each role and of all that it spawned.
     pub(crate) operations: Vec<u64>,
     /// Objects that tasks race for.
     pub(crate) targets: Vec<Target>,
     /// Sum of the targets' weights.
     pub(crate) weight: u32,
+}
+
+/// Tasks of one name that one task spawned.
+#[derive(Clone, Debug)]
+struct Siblings {
+    parent: u32,
+    name: Option<Arc<str>>,
+    /// Their roles, in order of age.
+    roles: Vec<u32>,
 }
 
 /// An object that at least two tasks race for.
@@ -95,22 +106,35 @@ impl Counted {
 /// Finds the roles of tasks as they are spawned.
 pub(crate) struct Roles {
     pub(crate) profile: Arc<Profile>,
-    /// Tasks so far by name, as in `Profile::names`.
+    /// The roles of the tasks so far; `None` where the pilot had no such task.
+    of: SmallVec<[Option<u32>; 8]>,
+    /// How many of the siblings have been spawned so far.
     seen: SmallVec<[u32; 4]>,
 }
 
 impl Roles {
     pub(crate) fn new(profile: Arc<Profile>) -> Self {
-        let seen = smallvec::smallvec![0; profile.names.len()];
-        Self { profile, seen }
+        let seen = smallvec::smallvec![0; profile.siblings.len()];
+        Self { profile, of: SmallVec::new(), seen }
     }
 
     /// The role of the task that is spawned now, if the pilot had such a task.
-    pub(crate) fn next(&mut self, name: Option<&str>) -> Option<usize> {
-        let at = self.profile.names.iter().position(|(known, _)| known.as_deref() == name)?;
-        let ordinal = self.seen[at];
+    pub(crate) fn spawned(&mut self, parent: u32, name: Option<&str>) -> Option<usize> {
+        let role = match self.of.get(parent as usize) {
+            None => (!self.profile.children.is_empty()).then_some(0),
+            Some(&parent) => parent.and_then(|parent| self.child(parent, name)),
+        };
+        self.of.push(role);
+        role.map(|role| role as usize)
+    }
+
+    fn child(&mut self, parent: u32, name: Option<&str>) -> Option<u32> {
+        let siblings = &self.profile.siblings;
+        let named = |&&at: &&usize| siblings[at].name.as_deref() == name;
+        let at = *self.profile.children[parent as usize].iter().find(named)?;
+        let nth = self.seen[at];
         self.seen[at] += 1;
-        self.profile.names[at].1.get(ordinal as usize).map(|&role| role as usize)
+        siblings[at].roles.get(nth as usize).copied()
     }
 }
 
@@ -118,7 +142,7 @@ impl Roles {
 #[derive(Default)]
 pub(crate) struct Observer {
     counted: Counted,
-    names: Vec<(Option<Arc<str>>, Vec<u32>)>,
+    siblings: Vec<Siblings>,
     parents: Vec<u32>,
     objects: Vec<Object>,
     by_address: BTreeMap<usize, usize>,
@@ -129,8 +153,9 @@ pub(crate) struct Observer {
 struct Object {
     /// By task: its first operation, and how many.
     tasks: BTreeMap<u32, (u32, Place, u64)>,
-    /// Tasks that came while others were there.
-    racing: Vec<u32>,
+    /// A task came while another that had come before was still there. Without that, what looks
+    /// like one object may be two, the second where the first has been.
+    shared: bool,
     written: bool,
     /// Locks that were held at every operation so far; `None` before the first.
     guards: Option<Vec<usize>>,
@@ -140,9 +165,16 @@ impl Observer {
     pub(crate) fn spawned(&mut self, task: u32, parent: u32, name: Option<&str>) {
         self.counted.spawned();
         self.parents.push(parent);
-        match self.names.iter_mut().find(|(known, _)| known.as_deref() == name) {
-            Some((_, roles)) => roles.push(task),
-            None => self.names.push((name.map(Into::into), vec![task])),
+        if task == 0 {
+            return;
+        }
+        let mut known = self.siblings.iter_mut();
+        match known.find(|known| known.parent == parent && known.name.as_deref() == name) {
+            Some(siblings) => siblings.roles.push(task),
+            None => {
+                let (name, roles) = (name.map(Into::into), vec![task]);
+                self.siblings.push(Siblings { parent, name, roles });
+            }
         }
     }
 
@@ -161,12 +193,13 @@ impl Observer {
         });
         let object = &mut self.objects[at];
         object.tasks.entry(turn.current).or_insert((nth, pending.place, 0)).2 += 1;
-        if turn.tasks.iter().filter(|task| !task.finished).count() < 2 {
+        let mut others = turn.tasks.iter().enumerate().filter(|(_, task)| !task.finished);
+        if others.clone().count() < 2 {
             return;
         }
-        if !object.racing.contains(&turn.current) {
-            object.racing.push(turn.current);
-        }
+        object.shared |= others.any(|(task, _)| {
+            task != turn.current as usize && object.tasks.contains_key(&(task as u32))
+        });
         object.written |= !reads(pending.kind);
         let held = || task.holds.iter().map(|hold| hold.object);
         match &mut object.guards {
@@ -188,8 +221,13 @@ impl Observer {
         let own = self.counted.0.iter().map(|own| u64::from(own.operations)).collect();
         let raced_for = self.objects.iter().filter(|object| object.is_raced_for());
         let targets: Vec<_> = raced_for.map(|object| self.target(object)).collect();
+        let children = |parent| {
+            let all = self.siblings.iter().enumerate();
+            all.filter(|(_, siblings)| siblings.parent == parent).map(|(at, _)| at).collect()
+        };
         Profile {
-            names: self.names.clone(),
+            siblings: self.siblings.clone(),
+            children: (0..self.parents.len() as u32).map(children).collect(),
             operations: self.with_children(own),
             weight: targets.iter().map(|target| target.weight).sum(),
             targets,
@@ -204,7 +242,7 @@ impl Observer {
             first[task as usize] = Some((nth, place));
         }
         let operations = self.with_children(operations);
-        Target { weight: object.racing.len() as u32, operations, first }
+        Target { weight: object.tasks.len() as u32, operations, first }
     }
 
     /// Adds to each task what the tasks that it spawned have.
@@ -219,6 +257,6 @@ impl Observer {
 impl Object {
     /// Two tasks come to it, one of them changes it, and no lock makes its order that of the lock.
     fn is_raced_for(&self) -> bool {
-        self.racing.len() > 1 && self.written && self.guards.as_ref().is_none_or(Vec::is_empty)
+        self.shared && self.written && self.guards.as_ref().is_none_or(Vec::is_empty)
     }
 }

@@ -53,7 +53,7 @@ struct Own {
 
 impl Surw {
     pub(crate) fn new(pilot: &Pilot, draws: &mut Draws) -> Self {
-        let profile = pilot.profile(draws);
+        let profile = pilot.profile(draws, |profile| profile.weight > 0);
         let target = draw_target(&profile, draws);
         let patience = profile.operations.first().copied().unwrap_or(0) + PATIENCE;
         Self {
@@ -83,7 +83,7 @@ impl Surw {
     ) {
         self.unraced.spawned(task);
         self.counted.spawned();
-        let role = self.roles.next(name);
+        let role = self.roles.spawned(parent, name);
         let known = self.target().zip(role);
         let (left, first) =
             known.map_or((0, None), |(target, role)| (target.operations[role], target.first[role]));
@@ -222,7 +222,8 @@ impl Surw {
     /// The intended task does not come: one of those that are held back goes on.
     fn let_one_go(&mut self, turn: &mut Turn<'_>) -> u32 {
         let arrived = |&task: &u32| self.own[task as usize].arrived;
-        let held_back: SmallVec<[u32; 16]> = turn.runnable.iter().copied().filter(arrived).collect();
+        let held_back: SmallVec<[u32; 16]> =
+            turn.runnable.iter().copied().filter(arrived).collect();
         let left = |task: u32| self.own[task as usize].left.max(1);
         let next = weighted(&held_back, turn.draws, left);
         self.run(next)

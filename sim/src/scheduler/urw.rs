@@ -27,7 +27,7 @@ impl Urw {
         Self {
             unraced: Unraced::default(),
             counted: Counted::default(),
-            roles: Roles::new(pilot.profile(draws)),
+            roles: Roles::new(pilot.profile(draws, |_| true)),
             left: SmallVec::new(),
         }
     }
@@ -35,7 +35,7 @@ impl Urw {
     pub(crate) fn spawned(&mut self, task: u32, parent: u32, name: Option<&str>) {
         self.unraced.spawned(task);
         self.counted.spawned();
-        let role = self.roles.next(name);
+        let role = self.roles.spawned(parent, name);
         let operations = role.map_or(0, |role| self.roles.profile.operations[role]);
         self.left.push(operations + 1);
         if task > 0 {
