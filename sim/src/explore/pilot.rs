@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::core::Execution;
-use crate::scheduler::{Pilot, Scheduler, Strategy, Survey};
+use crate::scheduler::{Pilot, Scheduler, Strategy, Survey, settle};
 
 const PILOTS: u64 = 8;
 
@@ -29,7 +29,7 @@ pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
 fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     let execution = Execution::new(checker.stack_bytes);
     let mut pilots: Vec<Pilot> = Vec::new();
-    // Walks, in which tasks meet; one that failed may have shown a part of the program only.
+    // An execution that failed may have shown a part of the program only.
     let (mut whole, mut cut_short) = (Vec::new(), Vec::new());
     for i in 0..PILOTS {
         let survey = match pilots.last() {
@@ -39,12 +39,9 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
         let survey = Strategy::Survey(Box::new(survey));
         let outcome = execution.run(u64::MAX - i, &checker.setup, |_| survey, body, None);
         if let (Strategy::Survey(survey), _) = execution.take_results() {
-            let pilot = survey.result();
-            if i % 2 == 0 {
-                let profiles = if outcome.failure.is_none() { &mut whole } else { &mut cut_short };
-                profiles.extend(pilot.profiles.iter().cloned());
-            }
-            pilots.push(pilot);
+            let profiles = if outcome.failure.is_none() { &mut whole } else { &mut cut_short };
+            profiles.push(survey.profile());
+            pilots.push(survey.result());
         }
         if outcome.retire {
             break;
@@ -59,6 +56,6 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
         contended_steps: quartile(|pilot| pilot.contended_steps),
         held_objects: quartile(|pilot| u64::from(pilot.held_objects)) as u32,
         candidates: quartile(|pilot| pilot.candidates),
-        profiles: if whole.is_empty() { cut_short } else { whole }.into(),
+        profiles: settle(if whole.is_empty() { cut_short } else { whole }),
     }
 }

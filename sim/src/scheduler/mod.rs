@@ -30,7 +30,7 @@ pub use replay::{ParseScheduleError, Schedule, Switch};
 pub(crate) use lens::Lens;
 pub(crate) use pct::Pct;
 pub(crate) use pos::Pos;
-pub(crate) use profile::Profile;
+pub(crate) use profile::{Profile, settle};
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 pub(crate) use script::Scripted;
@@ -303,7 +303,7 @@ pub(crate) struct Pilot {
     pub(crate) held_objects: u32,
     /// Lens candidates, an average over the objects.
     pub(crate) candidates: u64,
-    /// What each random walk showed, task by task.
+    /// What each execution showed, task by task.
     pub(crate) profiles: Arc<[Arc<Profile>]>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Profile {
     pub(crate) operations: Vec<u64>,
     /// Objects that tasks race for.
     pub(crate) targets: Vec<Target>,
-    /// Sum of the targets' weights.
+    /// Sum of the targets' weights, once these are settled.
     pub(crate) weight: u32,
 }
 
@@ -53,6 +53,29 @@ pub(crate) struct Target {
     pub(crate) operations: Vec<u64>,
     /// By role, which of its operations was the first on the object, and where.
     pub(crate) first: Vec<Option<(u32, Place)>>,
+    /// A task came while another that had come before was still there. Without that, what looks
+    /// like one object may be two, the second where the first has been.
+    shared: bool,
+}
+
+/// The profiles of several pilots of one program. Where tasks ran one after the other, an object
+/// counts as shared if tasks came to it at a place where, in some pilot, they met.
+pub(crate) fn settle(mut profiles: Vec<Profile>) -> Arc<[Arc<Profile>]> {
+    let shared =
+        profiles.iter().flat_map(|profile| &profile.targets).filter(|target| target.shared);
+    let meetings: Vec<Place> = shared.flat_map(Target::places).collect();
+    for profile in &mut profiles {
+        let meets = |target: &Target| target.places().any(|place| meetings.contains(&place));
+        profile.targets.retain(|target| target.shared || meets(target));
+        profile.weight = profile.targets.iter().map(|target| target.weight).sum();
+    }
+    profiles.into_iter().map(Arc::new).collect()
+}
+
+impl Target {
+    fn places(&self) -> impl Iterator<Item = Place> {
+        self.first.iter().flatten().map(|&(_, place)| place)
+    }
 }
 
 /// Counts the operations of each task, in a pilot as in any other execution.
@@ -153,8 +176,6 @@ pub(crate) struct Observer {
 struct Object {
     /// By task: its first operation, and how many.
     tasks: BTreeMap<u32, (u32, Place, u64)>,
-    /// A task came while another that had come before was still there. Without that, what looks
-    /// like one object may be two, the second where the first has been.
     shared: bool,
     written: bool,
     /// Locks that were held at every operation so far; `None` before the first.
@@ -220,7 +241,7 @@ impl Observer {
     pub(crate) fn profile(&self) -> Profile {
         let own = self.counted.0.iter().map(|own| u64::from(own.operations)).collect();
         let raced_for = self.objects.iter().filter(|object| object.is_raced_for());
-        let targets: Vec<_> = raced_for.map(|object| self.target(object)).collect();
+        let targets = raced_for.map(|object| self.target(object)).collect();
         let children = |parent| {
             let all = self.siblings.iter().enumerate();
             all.filter(|(_, siblings)| siblings.parent == parent).map(|(at, _)| at).collect()
@@ -229,7 +250,7 @@ impl Observer {
             siblings: self.siblings.clone(),
             children: (0..self.parents.len() as u32).map(children).collect(),
             operations: self.with_children(own),
-            weight: targets.iter().map(|target| target.weight).sum(),
+            weight: 0,
             targets,
         }
     }
@@ -242,7 +263,8 @@ impl Observer {
             first[task as usize] = Some((nth, place));
         }
         let operations = self.with_children(operations);
-        Target { weight: object.tasks.len() as u32, operations, first }
+        let (weight, shared) = (object.tasks.len() as u32, object.shared);
+        Target { weight, operations, first, shared }
     }
 
     /// Adds to each task what the tasks that it spawned have.
@@ -257,6 +279,6 @@ impl Observer {
 impl Object {
     /// Two tasks come to it, one of them changes it, and no lock makes its order that of the lock.
     fn is_raced_for(&self) -> bool {
-        self.shared && self.written && self.guards.as_ref().is_none_or(Vec::is_empty)
+        self.tasks.len() > 1 && self.written && self.guards.as_ref().is_none_or(Vec::is_empty)
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::pct::{Contended, Priorities, patience};
 use super::profile::Observer;
-use super::{Pilot, Turn};
+use super::{Pilot, Profile, Turn};
 use crate::core::Draws;
 
 pub(crate) struct Survey {
@@ -98,6 +98,10 @@ impl Survey {
         }
     }
 
+    pub(crate) fn profile(&self) -> Profile {
+        self.observer.profile()
+    }
+
     pub(crate) fn result(&self) -> Pilot {
         let operations: u64 =
             self.held.iter().map(|object| self.operations.get(object).copied().unwrap_or(0)).sum();
@@ -105,7 +109,7 @@ impl Survey {
             contended_steps: self.contended.steps,
             held_objects: self.held.len() as u32,
             candidates: operations / (self.held.len() as u64).max(1),
-            profiles: [Arc::new(self.observer.profile())].into(),
+            profiles: Arc::default(),
         }
     }
 }
