@@ -4,17 +4,19 @@
 //! never mixed. A chunk is written in one transaction with its failures, so that a killed sweep
 //! loses the chunk under way and nothing else; writing the same chunk again changes nothing.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use holdup::explore::ArmCount;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::meetings::Meetings;
 use crate::sweep::{FailedSeed, Plan, Tally};
 
 /// Version of the tables; a store of another one is left alone.
-const SCHEMA_VERSION: i64 = 2;
+const SCHEMA_VERSION: i64 = 3;
 /// Marks a SQLite file as ours: "HLDP".
 const APPLICATION_ID: i64 = 0x484C_4450;
 
@@ -23,7 +25,7 @@ const SCHEMA: &str = "
         scenario text not null, rev text not null, scheduler text not null, mutant text not null,
         shard text not null, seed_from integer not null, seed_to integer not null,
         executions integer not null, failures integer not null, rules text not null,
-        hash text not null, steps integer not null, seconds real not null,
+        hash text not null, steps integer not null, seconds real not null, arms text not null,
         primary key (scenario, rev, scheduler, mutant, shard, seed_from, seed_to)
     ) without rowid;
     create table failures (
@@ -166,7 +168,7 @@ impl Store {
                 return Ok(before);
             }
             transaction.execute(
-                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
                 params![
                     scenario,
                     rev,
@@ -180,7 +182,8 @@ impl Store {
                     rules,
                     hash,
                     tally.steps as i64,
-                    time.as_secs_f64()
+                    time.as_secs_f64(),
+                    arms_to_text(tally)
                 ],
             )?;
             for failed in tally.examples.values() {
@@ -232,7 +235,7 @@ impl Store {
         let (scheduler, mutant) = (plan.scheduler.to_string(), plan.mutant.unwrap_or(""));
         let read = || -> rusqlite::Result<(Vec<Range<u64>>, Tally)> {
             let mut statement = self.connection.prepare(
-                "select seed_from, seed_to, executions, failures, rules, hash, steps from runs
+                "select seed_from, seed_to, executions, failures, rules, hash, steps, arms from runs
                  where scenario = ?1 and rev = ?2 and scheduler = ?3 and mutant = ?4
                  and shard = ?5 and seed_from >= ?6 and seed_to <= ?7
                  order by seed_from, seed_to desc",
@@ -260,6 +263,7 @@ impl Store {
                     rules: rules_from_text(&row.get::<_, String>(4)?),
                     hash: u64::from_str_radix(&row.get::<_, String>(5)?, 16).unwrap_or_default(),
                     steps: row.get::<_, i64>(6)? as u64,
+                    arms: arms_from_text(&row.get::<_, String>(7)?),
                     ..Tally::default()
                 });
                 done.push(seeds);
@@ -337,8 +341,21 @@ fn rules_to_text(tally: &Tally) -> String {
     serde_json::to_string(&tally.rules).unwrap_or_default()
 }
 
-fn rules_from_text(text: &str) -> std::collections::BTreeMap<String, u64> {
+fn rules_from_text(text: &str) -> BTreeMap<String, u64> {
     serde_json::from_str(text).unwrap_or_default()
+}
+
+/// `{"pos":[executions, failures]}`.
+fn arms_to_text(tally: &Tally) -> String {
+    let counts = |arm: &ArmCount| [arm.executions, arm.failures];
+    let arms: BTreeMap<_, _> = tally.arms.iter().map(|(name, arm)| (name, counts(arm))).collect();
+    serde_json::to_string(&arms).unwrap_or_default()
+}
+
+fn arms_from_text(text: &str) -> BTreeMap<String, ArmCount> {
+    let arms: BTreeMap<String, [u64; 2]> = serde_json::from_str(text).unwrap_or_default();
+    let count = |[executions, failures]: [u64; 2]| ArmCount { executions, failures };
+    arms.into_iter().map(|(name, counts)| (name, count(counts))).collect()
 }
 
 fn because(path: &Path, error: &rusqlite::Error) -> StoreError {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use holdup::explore::Guided;
+use holdup::explore::{ArmCount, Guided};
 use holdup::{Report, Scheduler};
 
 use crate::meetings::Meetings;
@@ -62,6 +62,8 @@ pub struct Tally {
     pub failures: u64,
     /// Failed executions by rule.
     pub rules: BTreeMap<String, u64>,
+    /// Executions and failures by the scheduler that decided.
+    pub arms: BTreeMap<String, ArmCount>,
     /// The lowest failing seed of each rule.
     pub examples: BTreeMap<String, FailedSeed>,
     /// All schedule hashes, folded.
@@ -80,6 +82,9 @@ impl Tally {
         self.meetings.absorb(other.meetings);
         for (rule, failures) in other.rules {
             *self.rules.entry(rule).or_default() += failures;
+        }
+        for (arm, count) in other.arms {
+            self.arms.entry(arm).or_default().add(count);
         }
         for (rule, example) in other.examples {
             let known = self.examples.entry(rule).or_insert_with(|| example.clone());
@@ -116,6 +121,7 @@ impl Plan {
             steps: report.steps,
             failures: report.failures,
             rules: report.rules,
+            arms: report.arms,
             examples,
             hash: report.hash,
             meetings,
@@ -235,6 +241,7 @@ mod tests {
                 executions: 10,
                 failures: 1,
                 rules: [(rule.to_owned(), 1)].into(),
+                arms: [("pos".to_owned(), ArmCount { executions: 10, failures: 1 })].into(),
                 examples: [(rule.to_owned(), example)].into(),
                 hash: seed.wrapping_mul(u64::MAX / 3),
                 ..Tally::default()
@@ -249,6 +256,7 @@ mod tests {
 
         assert_eq!(forth, back);
         assert_eq!((forth.executions, forth.rules["deadlock"]), (30, 2));
+        assert_eq!(forth.arms["pos"], ArmCount { executions: 30, failures: 3 });
         assert_eq!(forth.examples["deadlock"].seed, 20);
         assert_eq!(forth.first_failure().map(|first| first.seed), Some(10));
     }

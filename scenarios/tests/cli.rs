@@ -81,6 +81,33 @@ fn sweep_has_the_promised_keys_and_fails_with_a_mutant() {
 }
 
 #[test]
+fn a_sweep_tells_which_schedulers_found_the_failures() {
+    let arguments = [&["sweep"], &BUG[..], &["--seeds", "3000"]].concat();
+
+    let arms = json(&[&arguments[..], &["--json"]].concat())["scenarios"][0]["arms"].clone();
+    let text = String::from_utf8(holdup(&arguments).stdout).unwrap();
+
+    let urw = arms.as_array().unwrap().iter().find(|arm| arm["name"] == "urw").unwrap();
+    assert_keys(urw, &["name", "executions", "failures"]);
+    let said = format!("urw {} of {}", urw["failures"], urw["executions"]);
+    let line = text.lines().find(|line| line.starts_with("  found by  ")).unwrap();
+    assert!(line.contains(&said), "{said} is not in {line}");
+}
+
+#[test]
+fn programs_that_judge_schedulers_take_part_when_named() {
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let rows = json(arguments)["scenarios"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+
+    assert_eq!(names(&["list", "counts", "--json"]), ["reorder-100", "twostage-100"]);
+    assert_eq!(names(&["sweep", "reorder-100", "--seeds", "20", "--json"]), ["reorder-100"]);
+    let all = names(&["sweep", "--seeds", "1", "--json"]);
+    assert!(!all.is_empty() && !all.iter().any(|name| name.ends_with("-100")), "{all:?}");
+}
+
+#[test]
 fn sweep_passes_without_a_mutant() {
     let output = holdup(&["sweep", "lossy-unpin", "tag-check-then-pin", "--seeds", "300"]);
 
@@ -95,9 +122,13 @@ fn a_sweep_is_the_same_for_any_jobs_and_shards_add_up() {
     let (one, three) = (row(&["--jobs", "1"]), row(&["--jobs", "3"]));
     let shards = ["0/3", "1/3", "2/3"].map(|shard| row(&["--shard", shard]));
 
-    for key in ["hash", "executions", "steps", "failures", "first_failure"] {
+    for key in ["hash", "executions", "steps", "failures", "first_failure", "arms"] {
         assert_eq!(one[key], three[key]);
     }
+    let sum = |key| {
+        one["arms"].as_array().unwrap().iter().map(|arm| arm[key].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!([sum("executions"), sum("failures")], [2_900, one["failures"].as_u64().unwrap()]);
     let hash = |row: &Value| u64::from_str_radix(row["hash"].as_str().unwrap(), 16).unwrap();
     let folded = shards.iter().map(hash).fold(0, u64::wrapping_add);
     assert_eq!(folded, hash(&one));

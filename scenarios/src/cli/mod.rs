@@ -1,6 +1,7 @@
 //! Commands, one file each, and what they share. Names, flags, JSON keys and exit statuses are a
 //! contract.
 
+mod arms;
 mod coverage;
 mod guided;
 mod list;

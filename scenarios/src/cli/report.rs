@@ -10,7 +10,7 @@ use holdup_scenarios::store::{Store, StoredSweep};
 use serde_json::{Value, json};
 
 use super::output::Column;
-use super::{Exit, coverage, output};
+use super::{Exit, arms, coverage, output};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -109,6 +109,7 @@ fn to_json(sweep: &StoredSweep) -> Value {
         "first_failure": first,
         "hash": output::hex(tally.hash),
         "rules": tally.rules,
+        "arms": arms::to_json(tally),
         "coverage": (tally.meetings.executions > 0).then(|| coverage::to_json(&tally.meetings)),
     })
 }

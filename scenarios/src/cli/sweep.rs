@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::output::Column;
 use super::signals::Stop;
-use super::{Exit, coverage, guided, output, progress, scheduler};
+use super::{Exit, arms, coverage, guided, output, progress, scheduler};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -44,7 +44,8 @@ pub(super) struct Arguments {
     /// how much is unseen; without, at the first thousand or so.
     #[arg(long)]
     coverage: bool,
-    /// Who decides: portfolio, random, sticky, pct, pct2, pct3 or lens.
+    /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw,
+    /// surw or starve.
     #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
     scheduler: Scheduler,
     /// Switches this bug on, in the scenarios that know it.
@@ -315,6 +316,7 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
                 replay_line(plan.scenario, &scheduler, failed.seed, plan.mutant),
             );
         }
+        text += &arms::found_by(&row.tally);
     }
     output::print(&text)
 }
@@ -354,6 +356,7 @@ fn to_json(row: &Row) -> Value {
         "first_failure": first,
         "hash": output::hex(tally.hash),
         "rules": tally.rules,
+        "arms": arms::to_json(tally),
         "shard": plan.shard.to_string(),
         "complete": row.complete,
         "coverage": coverage::to_json(&tally.meetings),

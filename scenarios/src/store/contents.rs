@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::Row;
 
-use super::{Store, StoreError, because, rules_from_text};
+use super::{Store, StoreError, arms_from_text, because, rules_from_text};
 use crate::meetings::Meetings;
 use crate::numbers::Shard;
 use crate::sweep::{FailedSeed, Tally};
@@ -91,7 +91,7 @@ impl Store {
         let mut sums = BTreeMap::<Key, Sum>::new();
         let mut statement = self.connection.prepare(
             "select scenario, scheduler, mutant, shard, seed_from, seed_to, executions, failures,
-             rules, hash, steps, seconds from runs where rev = ?1
+             rules, hash, steps, seconds, arms from runs where rev = ?1
              order by scenario, scheduler, mutant, shard, seed_from, seed_to desc",
         )?;
         let mut rows = statement.query([rev])?;
@@ -141,6 +141,7 @@ fn add_chunk(sum: &mut Sum, row: &Row<'_>) -> rusqlite::Result<()> {
         rules: rules_from_text(&row.get::<_, String>(8)?),
         hash: u64::from_str_radix(&row.get::<_, String>(9)?, 16).unwrap_or_default(),
         steps: row.get::<_, i64>(10)? as u64,
+        arms: arms_from_text(&row.get::<_, String>(12)?),
         ..Tally::default()
     });
     sum.seconds += row.get::<_, f64>(11)?;

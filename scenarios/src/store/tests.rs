@@ -25,6 +25,7 @@ fn tally(seed: u64) -> Tally {
         steps: 100,
         failures: 2,
         rules: [("I-ID1".into(), 2)].into(),
+        arms: [("random".into(), ArmCount { executions: 10, failures: 2 })].into(),
         examples: [("I-ID1".into(), failed)].into(),
         hash: u64::MAX - seed,
         meetings: Meetings { executions: 1, ..Meetings::default() },

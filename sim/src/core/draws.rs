@@ -60,6 +60,12 @@ impl Draws {
         }
     }
 
+    /// For tests of schedulers alone.
+    #[cfg(test)]
+    pub(crate) fn of_schedules() -> Self {
+        Self::new(Domain::Schedule)
+    }
+
     /// Goes to the beginning of `seed`.
     pub(crate) fn start(&mut self, seed: u64) {
         if self.next_seed != Some(seed) {

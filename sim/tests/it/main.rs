@@ -21,6 +21,7 @@ mod scheduler;
 mod script;
 mod spin;
 mod spin_lock;
+mod strategies;
 mod thread;
 mod time;
 
