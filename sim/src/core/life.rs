@@ -74,6 +74,7 @@ impl Execution {
         // SAFETY: our caller answers for what `main` borrows; nothing else is borrowed.
         task.fiber = unsafe { Fiber::new(stack, life) };
         inner.strategy.spawned(id, &mut inner.draws);
+        self.clock_spawned(id);
         self.make_runnable(id);
         id
     }

@@ -1,7 +1,7 @@
 //! Pilots: a few executions with fixed seeds that tell schedulers how long a program is.
 
 use super::Checker;
-use crate::core::Execution;
+use crate::core::{Execution, KeepClocks, Setup};
 use crate::scheduler::{Pilot, Scheduler, Strategy, Survey};
 
 const PILOTS: u64 = 8;
@@ -24,13 +24,15 @@ pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
 fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     let execution = Execution::new(checker.stack_bytes);
     let mut pilots: Vec<Pilot> = Vec::new();
+    // A race would cut them short, and they are to say how long the program is.
+    let setup = Setup { clocks: KeepClocks::Never, ..checker.setup };
     for i in 0..PILOTS {
         let survey = match pilots.last() {
             Some(walk) if i % 2 == 1 => Survey::in_order(walk.contended_steps),
             _ => Survey::random(),
         };
         let survey = Strategy::Survey(Box::new(survey));
-        let outcome = execution.run(u64::MAX - i, &checker.setup, |_| survey, body, None);
+        let outcome = execution.run(u64::MAX - i, &setup, |_| survey, body, None);
         if let (Strategy::Survey(survey), _) = execution.take_results() {
             pilots.push(survey.result());
         }
