@@ -250,6 +250,42 @@ fn readers_of_a_lock_come_after_writers_but_not_after_each_other() {
     };
     clean(|| shared(|plain| _ = plain.read()));
     races(|| shared(|plain| plain.write(8)));
+    // Not even where one has given the lock back long before the other takes it.
+    races(|| {
+        let (plain, lock, gone) = (Plain::new(), RwLock::new(()), AtomicBool::new(false));
+        let write_as_a_reader = || {
+            let _read = lock.read().unwrap();
+            plain.write(8);
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                write_as_a_reader();
+                gone.store(true, Relaxed);
+            });
+            spin_until(&gone, |gone| gone == 1);
+            write_as_a_reader();
+        });
+    });
+}
+
+#[test]
+fn a_write_races_with_every_earlier_read_that_does_not_come_before_it() {
+    let read_then_write = |order: Ordering| {
+        let (plain, readers) = (Plain::new(), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for order in [Release, order] {
+                let (plain, readers) = (&plain, &readers);
+                scope.spawn(move || {
+                    plain.read();
+                    readers.fetch_add(1, order);
+                });
+            }
+            spin_until(&readers, |readers| readers == 2);
+            plain.write(7);
+        });
+    };
+    clean(|| read_then_write(Release));
+    races(|| read_then_write(Relaxed));
 }
 
 #[test]
@@ -294,7 +330,21 @@ fn a_condition_variable_orders_notifier_and_waiter() {
             drop(ready);
         });
     });
-    // What the notifier does after it gave the lock back is ordered by nothing.
+    // There are no spurious wake-ups: who wakes up was notified.
+    clean(|| {
+        let (plain, lock, changed) = (Plain::new(), Mutex::new(()), Condvar::new());
+        thread::scope(|scope| {
+            let waits = lock.lock().unwrap();
+            scope.spawn(|| {
+                drop(lock.lock());
+                plain.write(7);
+                changed.notify_all();
+            });
+            drop(changed.wait(waits));
+            assert_eq!(plain.read(), 7);
+        });
+    });
+    // Who does not wait knows only what was done under the lock.
     races(|| {
         let (plain, ready, changed) = (Plain::new(), Mutex::new(false), Condvar::new());
         thread::scope(|scope| {
@@ -365,6 +415,20 @@ fn a_message_carries_what_its_sender_did_before_and_not_what_it_did_after() {
     };
     clean(|| sent(1, 0));
     races(|| sent(0, 1));
+    races(|| {
+        let (plain, done) = (Plain::new(), AtomicBool::new(false));
+        let ((plain, done), (sender, receiver)) = ((&plain, &done), mpsc::channel());
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                sender.send(()).unwrap();
+                plain.write(7);
+                done.store(true, Relaxed);
+            });
+            receiver.recv().unwrap();
+            spin_until(done, |done| done == 1);
+            plain.read();
+        });
+    });
 }
 
 #[test]
@@ -437,6 +501,18 @@ fn a_spawn_comes_before_the_task_and_a_join_after_it() {
         let task = thread::spawn(move || theirs.read());
         plain.write(1);
         task.join().unwrap();
+    });
+    // Not even a child that comes late knows what its parent did after the spawn.
+    races(|| {
+        let (plain, done) = (Plain::new(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                spin_until(&done, |done| done == 1);
+                plain.read();
+            });
+            plain.write(7);
+            done.store(true, Relaxed);
+        });
     });
     // That a task has ended can be seen without waiting for it, which orders nothing.
     races(|| {
