@@ -6,15 +6,15 @@ use std::fmt;
 /// As `std::cell::UnsafeCell`, of the same layout, with access in closures.
 ///
 /// Inside an execution [`UnsafeCell::with`] and [`UnsafeCell::with_mut`] are scheduling points, and
-/// a read and a write of the whole cell; `get` is neither. Two accesses of which one is a write must
-/// be ordered by what the program says: a release that an acquire finds, a lock, a message, a join.
-/// Where nothing orders them the execution fails with the rule `data-race`, whether or not a value
-/// shows it. The counts of `Arc` order nothing here: what the last owner does to a cell it should do
-/// through [`UnsafeCell::get_mut`].
+/// a read and a write of the whole cell; `get` is neither. Two accesses of which one is a write
+/// must be ordered by what the program says: a release that an acquire finds, a lock, a message, a
+/// join. Where nothing orders them the execution fails with the rule `data-race`, whether or not a
+/// value shows it. The counts of `Arc` order nothing here: what the last owner does to a cell it
+/// should do through [`UnsafeCell::get_mut`].
 ///
-/// What [`UnsafeCell::new`] puts into a cell is no access. A cell is known by its address until it is
-/// dropped; one that is moved out of memory that is then used for another leaves its accesses behind,
-/// and [`memory::fresh`](crate::memory::fresh) forgets them.
+/// What [`UnsafeCell::new`] puts into a cell is no access. A cell is known by its address until it
+/// is dropped; one that is moved out of memory that is then used for another leaves its accesses
+/// behind, and [`memory::fresh`](crate::memory::fresh) forgets them.
 ///
 /// A static one starts in every execution with the bits it has outside. If its value has a
 /// destructor, it must not have been changed outside of executions first.

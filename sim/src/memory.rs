@@ -1,14 +1,15 @@
 //! Plain memory that tasks share through pointers: telling the race check what is read and written.
 //!
 //! Where bytes are reached through a raw pointer under a lock the compiler cannot see, nothing but
-//! the program knows which accesses there are. Calls of [`read`] and [`write`] tell; two accesses of
-//! which one is a write and which nothing orders fail the execution with the rule `data-race`, as
-//! with [`cell::UnsafeCell`](crate::cell::UnsafeCell). They are no scheduling points. A call stands
-//! for an access here and now, so it belongs after the lock was taken and before it is given back.
+//! the program knows which accesses there are. Calls of [`read()`] and [`write()`] tell; two
+//! accesses of which one is a write and which nothing orders fail the execution with the rule
+//! `data-race`, as with [`cell::UnsafeCell`](crate::cell::UnsafeCell). They are no scheduling
+//! points. A call stands for an access here and now, so it belongs after the lock was taken and
+//! before it is given back.
 //!
-//! Ranges are compared in units of 8 bytes: two tasks may change neighbouring bytes without an order
-//! between them only where a multiple of 8 lies between the two. A range and a cell that overlap are
-//! not compared.
+//! Ranges are compared in units of 8 bytes: two tasks may change neighbouring bytes without an
+//! order between them only where a multiple of 8 lies between the two. A range and a cell that
+//! overlap are not compared.
 //!
 //! Natively all of this is empty and disappears.
 //!
@@ -39,8 +40,8 @@ pub fn write(start: *const u8, len_bytes: usize) {
     access(start, len_bytes, true);
 }
 
-/// The calling task has the `len_bytes` bytes from `start` on for itself, since they were just given
-/// out to it. Accesses that were made to them before, also those of cells, race with nothing.
+/// The calling task has the `len_bytes` bytes from `start` on for itself, since they were just
+/// given out to it. Accesses that were made to them before, also those of cells, race with nothing.
 #[inline(always)]
 pub fn fresh(start: *const u8, len_bytes: usize) {
     #[cfg(feature = "sim")]

@@ -1,5 +1,5 @@
-//! Two sessions want page 1, which is in no buffer: one reads it in, one changes it, one looks at it.
-//! Who may look at the bytes must see all that was done to them before.
+//! A writer and a reader want page 1, which is in no buffer: one of them reads it in, one changes it,
+//! one looks at it. Who may look at the bytes must see all that was done to them before.
 //!
 //! Nothing but the orders of two words says so. The loader writes bytes without a content lock, and
 //! the release of the header that makes the page valid is what publishes them; from then on it is

@@ -1,12 +1,12 @@
 //! Data races: accesses to plain memory of which one is a write, and which nothing orders.
 //!
-//! Shadows remember, for each cell and each 8 bytes of a range, the latest write and the reads since
-//! then that are not ordered among themselves. An access that does not happen after all of those it
-//! conflicts with is a race, and ends the execution. It is found from the edges, so the two need not
-//! come close to each other in the schedule.
+//! Shadows remember, for each cell and each 8 bytes of a range, the latest write and the reads
+//! since then that are not ordered among themselves. An access that does not happen after all of
+//! those it conflicts with is a race, and ends the execution. It is found from the edges, so the
+//! two need not come close to each other in the schedule.
 //!
-//! Touches: shadows, by address. Keeps: they are looked up, never walked, so that no address reaches
-//! an outcome. Memory that is freed and given out again must be forgotten in between.
+//! Touches: shadows, by address. Keeps: they are looked up, never walked, so that no address
+//! reaches an outcome. Memory that is freed and given out again must be forgotten in between.
 //! Source: Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", 2009.
 
 use smallvec::SmallVec;
