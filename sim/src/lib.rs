@@ -77,9 +77,13 @@
 )]
 #![cfg_attr(
     feature = "sim",
-    doc = "| [`scheduler`] | who decides: random, sticky, PCT, lens, a portfolio; a replay, a script |"
+    doc = "| [`scheduler`] | who decides: walks, PCT, POS, lens, a portfolio; a replay, a script |"
 )]
 #![cfg_attr(feature = "sim", doc = "| [`script`] | schedules in words, which survive edits |")]
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`coverage`] | what tasks did to each other, and how much is still unseen |"
+)]
 #![cfg_attr(
     feature = "sim",
     doc = "| [`trace`] | an execution as a timeline, a report, JSON, Perfetto, a page |"
@@ -116,13 +120,15 @@
 //! | `HOLDUP_SEED` | run this one seed, decimal or `0x` |
 //! | `HOLDUP_SEEDS` | run this many seeds, or the seeds `A..B` |
 //! | `HOLDUP_SHARD` | `I/N`: only the seeds that leave I when divided by N, counted from 0 |
-//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, or `lens` |
+//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`, `pos`, `urw`, `surw`, `starve` |
 //! | `HOLDUP_JOBS` | use this many OS threads |
 //! | `HOLDUP_TRACE` | `1`: show whole timelines |
 //! | `HOLDUP_CHECK_DETERMINISM` | `1`: run a sample of the seeds twice and compare |
 
 #[cfg(feature = "sim")]
 mod core;
+#[cfg(feature = "sim")]
+pub mod coverage;
 #[cfg(feature = "sim")]
 pub mod explore;
 #[cfg(feature = "sim")]

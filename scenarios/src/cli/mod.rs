@@ -1,11 +1,15 @@
 //! Commands, one file each, and what they share. Names, flags, JSON keys and exit statuses are a
 //! contract.
 
+mod arms;
+mod coverage;
+mod guided;
 mod list;
 mod mutants;
 mod output;
 mod progress;
 mod replay;
+mod report;
 mod run;
 mod signals;
 mod sweep;
@@ -68,6 +72,8 @@ enum Command {
     Mutants(mutants::Arguments),
     /// Runs a seed file or a script again: does it fail as recorded?
     Replay(replay::Arguments),
+    /// Makes a page of what a store has, and sums it up.
+    Report(report::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -82,6 +88,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Sweep(arguments)) => sweep::run(&arguments),
                 Some(Command::Mutants(arguments)) => mutants::run(&arguments),
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
+                Some(Command::Report(arguments)) => report::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

@@ -25,6 +25,8 @@ pub(crate) enum Domain {
     Workload = 3,
     /// Which of several waiting tasks a wake-up reaches.
     Wake = 4,
+    /// What a guided search varies.
+    Guide = 5,
 }
 
 pub(crate) struct Draws {
@@ -56,6 +58,12 @@ impl Draws {
             end: 0,
             words: [0; TAIL_WORDS * 4],
         }
+    }
+
+    /// For tests of schedulers alone.
+    #[cfg(test)]
+    pub(crate) fn of_schedules() -> Self {
+        Self::new(Domain::Schedule)
     }
 
     /// Goes to the beginning of `seed`.

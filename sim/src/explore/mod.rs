@@ -1,9 +1,11 @@
 //! Running a program under many schedules: sweeps, failures, replays.
 
 mod checker;
+mod cover;
 mod environment;
 mod failure;
 mod faults;
+mod guided;
 mod pilot;
 mod replay_line;
 mod report;
@@ -13,6 +15,7 @@ pub use checker::{Checker, check};
 pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_shard};
 pub use failure::Failure;
 pub use faults::Faults;
+pub use guided::{Finding, Guided};
 pub use report::{ArmCount, FirstFailure, Report};
 
 pub(crate) use replay_line::for_test as replay_of_test;
