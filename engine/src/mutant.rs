@@ -30,6 +30,8 @@ pub const ALL: &[Mutant] = &[
     mutant("cleanup.check_then_publish", "B04", "decides to sleep before it publishes the waiter"),
     mutant("cleanup.ignore_pins", "", "a conditional cleanup lock does not count pins"),
     mutant("flush.ignore_error", "", "a write that failed leaves the page clean"),
+    mutant("content.relaxed_acquire", "", "takes the content lock without the order to acquire"),
+    mutant("hdr.relaxed_release", "", "a header release that changes the word has no order"),
     mutant("hdr.set_then_clear", "B05", "header release sets bits, then clears them"),
     mutant("invalidate.part_inside_hdr", "B07", "takes the partition lock under the header lock"),
     mutant("invalidate.part_after_hdr", "B07", "unmaps a buffer after its tag is gone"),

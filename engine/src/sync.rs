@@ -5,6 +5,7 @@
 
 pub(crate) use holdup::fs;
 pub(crate) use holdup::hold;
+pub(crate) use holdup::memory;
 pub(crate) use holdup::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use holdup::sync::{
     Arc, Backoff, Condvar, LockBit, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,

@@ -62,6 +62,22 @@ fn every_mutant_is_caught_within_its_budget() {
 }
 
 #[test]
+fn missing_orders_are_caught_as_races_and_by_nothing_else() {
+    for name in ["bytes-follow-the-lock-modern", "bytes-follow-the-lock-classic"] {
+        let scenario = registry::find(name).unwrap();
+        for case in scenario.mutants {
+            let checker = scenario.checker(&Scheduler::Portfolio, Some(case.name)).seeds(0..3_000);
+            let checked = checker.clone().run(&scenario.body);
+            let unchecked = checker.race_check(false).run(&scenario.body);
+
+            let rules: Vec<_> = checked.rules.keys().map(String::as_str).collect();
+            assert_eq!(rules, ["data-race"], "{name} with {}", case.name);
+            assert_eq!(unchecked.failures, 0, "{name} with {}", case.name);
+        }
+    }
+}
+
+#[test]
 fn a_seed_means_the_same_every_time_and_on_any_number_of_threads() {
     let mut findings = Vec::new();
     for scenario in registry::all() {

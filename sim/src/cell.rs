@@ -5,9 +5,16 @@ use std::fmt;
 
 /// As `std::cell::UnsafeCell`, of the same layout, with access in closures.
 ///
-/// Inside an execution [`UnsafeCell::with`] and [`UnsafeCell::with_mut`] are scheduling points,
-/// recorded as a read and a write; `get` is neither. Accesses that race are not reported yet: what
-/// is found is what a race does to the values.
+/// Inside an execution [`UnsafeCell::with`] and [`UnsafeCell::with_mut`] are scheduling points, and
+/// a read and a write of the whole cell; `get` is neither. Two accesses of which one is a write
+/// must be ordered by what the program says: a release that an acquire finds, a lock, a message, a
+/// join. Where nothing orders them the execution fails with the rule `data-race`, whether or not a
+/// value shows it. The counts of `Arc` order nothing here: what the last owner does to a cell it
+/// should do through [`UnsafeCell::get_mut`].
+///
+/// What [`UnsafeCell::new`] puts into a cell is no access. A cell is known by its address until it
+/// is dropped; one that is moved out of memory that is then used for another leaves its accesses
+/// behind, and [`memory::fresh`](crate::memory::fresh) forgets them.
 ///
 /// A static one starts in every execution with the bits it has outside. If its value has a
 /// destructor, it must not have been changed outside of executions first.
@@ -21,6 +28,8 @@ use std::fmt;
 /// ```
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized> {
+    #[cfg(feature = "sim")]
+    end: End,
     real: real::UnsafeCell<T>,
 }
 
@@ -28,7 +37,11 @@ impl<T> UnsafeCell<T> {
     /// As in `std`.
     #[inline(always)]
     pub const fn new(value: T) -> Self {
-        Self { real: real::UnsafeCell::new(value) }
+        Self {
+            #[cfg(feature = "sim")]
+            end: End,
+            real: real::UnsafeCell::new(value),
+        }
     }
 
     /// As in `std`.
@@ -49,9 +62,16 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.real.get()
     }
 
-    /// As in `std`.
+    /// As in `std`. No scheduling point, and a write that no other access can race with.
     #[inline(always)]
+    #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
+        #[cfg(feature = "sim")]
+        if let Some(execution) = crate::core::current() {
+            let address = self.end.address();
+            execution.forget_cell(address);
+            execution.touch_cell(address, true, std::panic::Location::caller());
+        }
         self.real.get_mut()
     }
 
@@ -61,7 +81,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         let value = self.get();
         #[cfg(feature = "sim")]
-        point(crate::trace::OpKind::CellRead, value.cast(), std::panic::Location::caller());
+        access(false, value.cast(), std::panic::Location::caller());
         f(value)
     }
 
@@ -71,7 +91,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         let value = self.get();
         #[cfg(feature = "sim")]
-        point(crate::trace::OpKind::CellWrite, value.cast(), std::panic::Location::caller());
+        access(true, value.cast(), std::panic::Location::caller());
         let result = f(value);
         #[cfg(feature = "sim")]
         if let Some(execution) = crate::core::current() {
@@ -81,14 +101,38 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-/// The scheduling point before an access.
+/// The scheduling point before an access, and the access as far as others are concerned.
 #[cfg(feature = "sim")]
 #[inline(always)]
-fn point(kind: crate::trace::OpKind, cell: *mut u8, place: crate::core::Place) {
-    if let Some(execution) = crate::core::current()
-        && execution.enter(kind, cell.addr(), "cell", place)
-    {
+fn access(writes: bool, cell: *mut u8, place: crate::core::Place) {
+    use crate::trace::OpKind::{CellRead, CellWrite};
+    let Some(execution) = crate::core::current() else { return };
+    let kind = if writes { CellWrite } else { CellRead };
+    if execution.enter(kind, cell.addr(), "cell", place) {
         execution.record_operation(kind, cell.addr(), None, None, place);
+    }
+    execution.touch_cell(cell.addr(), writes, place);
+}
+
+/// Is where its cell is, and ends with it: then the execution forgets the accesses to it, for there
+/// may be another cell in the same place.
+#[cfg(feature = "sim")]
+struct End;
+
+#[cfg(feature = "sim")]
+impl End {
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+#[cfg(feature = "sim")]
+impl Drop for End {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(execution) = crate::core::current() {
+            execution.forget_cell(self.address());
+        }
     }
 }
 

@@ -70,6 +70,7 @@
 //! | [`hold`] | which stretches of code own a lock, and what they must not do meanwhile |
 //! | [`mutant`] | known bugs, switched back on to show that a test can fail |
 //! | [`cell`], [`fs`] | `std`'s; inside an execution, accesses that others can see, and a disk of its own |
+//! | [`memory`] | which bytes behind a pointer are read and written, for the race check |
 #![cfg_attr(
     feature = "sim",
     doc = "| [`explore`] | [`Checker`], [`check`], [`Report`], [`Failure`], the environment |"
@@ -94,10 +95,11 @@
 //!   channels, threads, sleeping and files. A task that waits is not run until it can go on, spin
 //!   loops included, so a deadlock is reported when it closes, with owners and places, and a spin
 //!   loop that nobody will end is a livelock.
-//! - Values are sequentially consistent for now, whatever `Ordering` says. A bug that needs a
-//!   weaker order is not found.
-//! - Plain memory is not watched for data races yet: an access through [`cell`] is a scheduling
-//!   point, so a race shows where an assertion sees its effect.
+//! - Values are sequentially consistent for now, whatever `Ordering` says. A weaker order is found
+//!   where plain memory depends on it, and not where only values do.
+//! - Plain memory is watched where the program says what it touches, through [`cell`] and
+//!   [`memory`]: two accesses that race end the execution. What orders accesses is what is written,
+//!   acquire and release, fences, locks, messages, joins; never the order in which things happened.
 //! - Files live on a disk that begins empty in every execution. Reads, writes and syncs fail where
 //!   the seed says so (`Faults`). Power failures, torn writes and a full disk are not simulated yet.
 //! - A `static` of an instrumented type starts in every execution as it is outside of executions,
@@ -146,6 +148,7 @@ pub mod sync;
 pub mod cell;
 pub mod fs;
 pub mod hint;
+pub mod memory;
 pub mod thread;
 pub mod time;
 

@@ -6,7 +6,7 @@ macro_rules! note {
     ($($arg:tt)+) => { if $crate::INSTRUMENTED { $crate::__note!($($arg)+) } };
 }
 
-/// Names an object in timelines and reports.
+/// Names an object in timelines and reports: a reference, or a pointer to where it is.
 #[macro_export]
 macro_rules! name {
     ($object:expr, $($arg:tt)+) => { if $crate::INSTRUMENTED { $crate::__name!($object, $($arg)+) } };
@@ -97,6 +97,6 @@ pub fn note(text: String) {
 
 #[cfg(feature = "sim")]
 #[doc(hidden)]
-pub fn name<T: ?Sized>(object: &T, show: Option<fn(u64) -> String>, name: String) {
-    crate::core::name_object(std::ptr::from_ref(object).cast::<u8>().addr(), name, show);
+pub fn name<T: ?Sized>(object: *const T, show: Option<fn(u64) -> String>, name: String) {
+    crate::core::name_object(object.cast::<u8>().addr(), name, show);
 }

@@ -11,7 +11,7 @@ use std::ptr::{NonNull, null_mut};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::BufferError;
-use crate::sync::INSTRUMENTED;
+use crate::sync::{INSTRUMENTED, memory, name};
 
 /// Alignment of pages from the heap, in bytes: one line of the cache.
 const ALIGN: usize = 64;
@@ -35,18 +35,44 @@ impl Blocks {
     pub(super) fn new(n_buffers: u32, page_size: usize) -> Result<Self, BufferError> {
         let len_bytes = (n_buffers as usize).saturating_mul(page_size);
         let memory = if INSTRUMENTED { allocate(len_bytes) } else { map(len_bytes) };
-        let memory = memory.ok_or(BufferError::Memory { len_bytes })?;
-        Ok(Self { memory, len_bytes, page_size })
+        let start = memory.ok_or(BufferError::Memory { len_bytes })?;
+        memory::fresh(start.as_ptr(), len_bytes);
+        Ok(Self { memory: start, len_bytes, page_size })
+    }
+
+    /// Names the pages in reports.
+    pub(super) fn name(&self, n_buffers: u32) {
+        for buf_id in 0..n_buffers {
+            name!(self.ptr(buf_id).as_ptr().cast_const(), "the page in buffer {buf_id}");
+        }
     }
 
     pub(super) fn page_size(&self) -> usize {
         self.page_size
     }
 
+    /// As [`Blocks::ptr`], to read the page: the caller has the right to from here on.
+    #[inline]
+    #[track_caller]
+    pub(super) fn to_read(&self, buf_id: u32) -> NonNull<u8> {
+        let start = self.ptr(buf_id);
+        memory::read(start.as_ptr(), self.page_size);
+        start
+    }
+
+    /// As [`Blocks::ptr`], to change the page: the caller has the right to from here on.
+    #[inline]
+    #[track_caller]
+    pub(super) fn to_write(&self, buf_id: u32) -> NonNull<u8> {
+        let start = self.ptr(buf_id);
+        memory::write(start.as_ptr(), self.page_size);
+        start
+    }
+
     /// The first byte of the page in buffer `buf_id`; `page_size` bytes are behind it, and they
     /// live as long as `self`.
     #[inline]
-    pub(super) fn ptr(&self, buf_id: u32) -> NonNull<u8> {
+    fn ptr(&self, buf_id: u32) -> NonNull<u8> {
         let offset = buf_id as usize * self.page_size;
         assert!(offset < self.len_bytes, "the pool has no buffer {buf_id}");
         // SAFETY:

@@ -25,7 +25,7 @@ use super::state::{
     CONTENT_MASK, EXCLUSIVE, LOCK_HAS_WAITERS, LOCK_WAKE_IN_PROGRESS, REFCOUNT_ONE,
     SHARE_EXCLUSIVE, SHARE_MASK, SHARE_ONE, State,
 };
-use crate::sync::{AtomicU64, Ordering, note};
+use crate::sync::{AtomicU64, Ordering, mutant, note};
 
 /// What a content lock is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,10 +138,14 @@ impl Session<'_> {
 
     fn attempt(&self, buf_id: u32, mode: LockMode) -> bool {
         let word = self.lock_word_of(buf_id);
+        let success = match mutant::is("content.relaxed_acquire") {
+            true => Ordering::Release,
+            false => Ordering::AcqRel,
+        };
         let mut old = word.load(Ordering::Relaxed);
         while old & mode.conflicts() == 0 {
             let new = old + mode.value();
-            match word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed) {
+            match word.compare_exchange(old, new, success, Ordering::Relaxed) {
                 Ok(_) => {
                     self.pool.ghosts.locked(buf_id, mode);
                     return true;

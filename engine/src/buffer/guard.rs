@@ -114,6 +114,7 @@ impl<'s, 'p> Pin<'s, 'p> {
     }
 
     /// The bytes, for a guard that holds the content lock in any mode.
+    #[track_caller]
     pub(super) fn read(&self) -> &[u8] {
         &self.session.page(self.buf_id)[HEADER_SIZE..]
     }
@@ -132,16 +133,17 @@ impl Drop for Pin<'_, '_> {
 
 impl Session<'_> {
     /// The page in a buffer whose content this session has locked, header and all.
+    #[track_caller]
     pub(super) fn page(&self, buf_id: u32) -> &[u8] {
         assert!(
             self.content_lock(buf_id).is_some(),
             "I-LK7: bytes are read under the content lock, but buffer {buf_id} was not locked"
         );
         let blocks = &self.pool.blocks;
-        let start = blocks.ptr(buf_id).as_ptr();
+        let start = blocks.to_read(buf_id).as_ptr();
         let page = std::ptr::slice_from_raw_parts(start, blocks.page_size());
         // SAFETY:
-        // - in bounds and live: `Blocks::ptr`; blocks never move, the session borrows the pool;
+        // - in bounds and live: `Blocks`; blocks never move, the session borrows the pool;
         // - initialised: blocks start as zeroes;
         // - unchanged: this session has a content lock, tested above, and bytes are changed under
         //   an exclusive one of another session, which excludes ours, or through an
@@ -156,15 +158,16 @@ impl Session<'_> {
     /// The caller holds the content lock exclusively for as long as the reference lives, and lets
     /// nobody make a second reference.
     #[expect(clippy::mut_from_ref, reason = "the guard's `&mut self` is what keeps it unique")]
+    #[track_caller]
     unsafe fn body_mut(&self, buf_id: u32) -> &mut [u8] {
         let blocks = &self.pool.blocks;
         let len_bytes = blocks.page_size() - HEADER_SIZE;
         // SAFETY:
         // - in bounds: a page is longer than its header (`validate`).
-        let body = unsafe { blocks.ptr(buf_id).add(HEADER_SIZE) };
+        let body = unsafe { blocks.to_write(buf_id).add(HEADER_SIZE) };
         let body = std::ptr::slice_from_raw_parts_mut(body.as_ptr(), len_bytes);
         // SAFETY:
-        // - in bounds and live: `Blocks::ptr` and the lines above; blocks never move, and the
+        // - in bounds and live: `Blocks` and the lines above; blocks never move, and the
         //   session borrows the pool;
         // - initialised: blocks start as zeroes;
         // - unaliased: promised by the caller.
@@ -172,6 +175,7 @@ impl Session<'_> {
     }
 
     /// Copies the page in a buffer whose content this session has locked.
+    #[track_caller]
     pub(super) fn copy_page(&self, buf_id: u32, to: &mut [u8]) {
         to.copy_from_slice(self.page(buf_id));
     }
@@ -194,6 +198,7 @@ macro_rules! guard {
 
             /// The page's bytes, after its header.
             #[must_use]
+            #[track_caller]
             pub fn bytes(&self) -> &[u8] {
                 self.pin.check_identity();
                 self.pin.read()
@@ -237,6 +242,7 @@ impl ShareExclusiveGuard<'_, '_, '_> {
 impl ExclusiveGuard<'_, '_, '_> {
     /// The page's bytes, after its header, ours alone while the guard lives. Say so with
     /// [`ExclusiveGuard::mark_dirty`].
+    #[track_caller]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.pin.check_identity();
         // SAFETY:
@@ -268,6 +274,7 @@ impl LockedPage<'_, '_> {
     /// # Panics
     ///
     /// With rule I-LK7 if the page is not locked to change.
+    #[track_caller]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.check_identity();
         let (session, buf_id) = (self.session, self.buf_id);
@@ -296,12 +303,13 @@ impl<'s, 'p> IoPage<'s, 'p> {
     }
 
     /// The page, header and all.
+    #[track_caller]
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         let blocks = &self.session.pool.blocks;
-        let start = blocks.ptr(self.buf_id).as_ptr();
+        let start = blocks.to_write(self.buf_id).as_ptr();
         let page = std::ptr::slice_from_raw_parts_mut(start, blocks.page_size());
         // SAFETY:
-        // - in bounds and live: `Blocks::ptr`; blocks never move, the session borrows the pool;
+        // - in bounds and live: `Blocks`; blocks never move, the session borrows the pool;
         // - initialised: blocks start as zeroes;
         // - unaliased: the buffer is not valid and this session alone does input on it (`start_io`);
         //   guards exist for valid pages only, since `read` waits for the input to end.

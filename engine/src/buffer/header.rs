@@ -127,7 +127,7 @@ impl Header<'_> {
     #[cold]
     #[track_caller]
     pub(super) fn waive_rules(&self) {
-        let object = std::ptr::from_ref(self.word).addr();
+        let object = self.object();
         hold::end(object);
         hold::begin(&UNRULY_HEADER_LOCK, object);
     }
@@ -158,7 +158,7 @@ impl Header<'_> {
     pub(super) fn unlock_with(self, change: Change) -> State {
         if self.is_stored() {
             let new = change.apply(self.state.0) & !LOCKED;
-            self.bit.unlock_store(self.word, new);
+            self.store(new);
             self.after_change(change, State(new));
             self.after_store(State(new));
             return State(new);
@@ -166,7 +166,7 @@ impl Header<'_> {
         let mut current = self.word.load(Ordering::Relaxed);
         loop {
             let new = change.apply(current) & !LOCKED;
-            match self.bit.unlock_cas(self.word, current, new) {
+            match self.replace(current, new) {
                 Ok(_) => {
                     self.after_change(change, State(new));
                     return State(new);
@@ -174,6 +174,30 @@ impl Header<'_> {
                 Err(word) => current = word,
             }
         }
+    }
+
+    #[track_caller]
+    fn store(&self, new: u64) {
+        if mutant::is("hdr.relaxed_release") {
+            self.word.store(new, Ordering::Relaxed);
+            return hold::end(self.object());
+        }
+        self.bit.unlock_store(self.word, new);
+    }
+
+    #[track_caller]
+    fn replace(&self, current: u64, new: u64) -> Result<u64, u64> {
+        if mutant::is("hdr.relaxed_release") {
+            let relaxed = Ordering::Relaxed;
+            let old = self.word.compare_exchange(current, new, relaxed, relaxed)?;
+            hold::end(self.object());
+            return Ok(old);
+        }
+        self.bit.unlock_cas(self.word, current, new)
+    }
+
+    fn object(&self) -> usize {
+        std::ptr::from_ref(self.word).addr()
     }
 
     fn after_change(&self, change: Change, left: State) {

@@ -57,6 +57,7 @@ impl<'s, 'p> LockedPage<'s, 'p> {
 
     /// The page's bytes, after its header.
     #[must_use]
+    #[track_caller]
     pub fn bytes(&self) -> &[u8] {
         self.check_identity();
         &self.session.page(self.buf_id)[HEADER_SIZE..]

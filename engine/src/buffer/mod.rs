@@ -136,6 +136,7 @@ impl BufferPool {
             _condition.name(_buf_id);
         }
         self.sweep.name();
+        self.blocks.name(self.n_buffers());
         name!(&*self.extension, "extension lock");
     }
 

@@ -46,9 +46,9 @@ impl<'p> Session<'p> {
     }
 
     fn read_in(&self, mut page: IoPage<'_, '_>, tag: BufferTag) -> Result<(), BufferError> {
-        let bytes = page.bytes_mut();
-        self.pool.storage.read(tag, bytes)?;
-        if is_intact(bytes) { Ok(()) } else { Err(BufferError::Corrupt { tag }) }
+        self.pool.storage.read(tag, page.bytes_mut())?;
+        // Asked for again: until now the storage wrote.
+        if is_intact(page.bytes_mut()) { Ok(()) } else { Err(BufferError::Corrupt { tag }) }
     }
 
     /// Pins the buffer of a page that is about to be written anew, and locks it to change. The

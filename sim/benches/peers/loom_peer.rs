@@ -12,6 +12,10 @@ use crate::sample::{Config, Program};
 
 include!("workloads.rs");
 
+fn touch(page: &[u64; 8]) {
+    std::hint::black_box(page);
+}
+
 pub(crate) fn configs() -> Vec<Config> {
     vec![Config {
         peer: "loom",

@@ -1,10 +1,10 @@
 //! Executions per second of the simulator beside its peers, on the same programs in one run.
 //!
 //! `cargo bench -p holdup` prints one table a program: shuttle (random, URW, PCT of depth 3), loom
-//! where it can run the program, and `holdup`. All are sampled in turn, so that a slow spell of the
-//! machine hits all of them; ratios are medians of the rounds' own ratios, from process CPU time on
-//! one thread. `--rounds N` (7), `--only NAME`, `--json`; the `--bench` that cargo appends is
-//! accepted.
+//! where it can run the program, and `holdup`, on `page` with its race check and without (`off`).
+//! All are sampled in turn, so that a slow spell of the machine hits all of them; ratios are medians
+//! of the rounds' own ratios, from process CPU time on one thread. `--rounds N` (7), `--only NAME`,
+//! `--json`; the `--bench` that cargo appends is accepted.
 
 mod holdup_peer;
 mod loom_peer;
@@ -16,7 +16,7 @@ use sample::{Config, Program};
 
 /// The programs, in the order of their tables.
 const PROGRAMS: &[Program] =
-    &[Program::FetchAdd, Program::Spinlock, Program::Words, Program::SpawnJoin];
+    &[Program::FetchAdd, Program::Spinlock, Program::Page, Program::Words, Program::SpawnJoin];
 
 fn configs() -> Vec<Config> {
     let mut configs = shuttle_peer::configs();

@@ -5,6 +5,7 @@
 pub(crate) enum Program {
     FetchAdd,
     Spinlock,
+    Page,
     Words,
     SpawnJoin,
 }
@@ -14,6 +15,7 @@ impl Program {
         match self {
             Self::FetchAdd => "fetch_add",
             Self::Spinlock => "spinlock",
+            Self::Page => "page",
             Self::Words => "words",
             Self::SpawnJoin => "spawn_join",
         }
@@ -23,6 +25,7 @@ impl Program {
         match self {
             Self::FetchAdd => "2 tasks x 10 fetch_add",
             Self::Spinlock => "4 tasks x 100 acquisitions of a test-and-set spinlock",
+            Self::Page => "4 tasks x 100 changes of 64 bytes under a test-and-set spinlock",
             Self::Words => "8 tasks x 1,000 operations on 16 words",
             Self::SpawnJoin => "4 tasks, spawn and join only",
         }

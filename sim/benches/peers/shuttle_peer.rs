@@ -15,6 +15,10 @@ use crate::sample::{Config, Program};
 
 include!("workloads.rs");
 
+fn touch(page: &[u64; 8]) {
+    std::hint::black_box(page);
+}
+
 static DECISIONS: Count = Count::new(0);
 
 /// Counts the decisions its inner scheduler makes; used apart from the timed runs.

@@ -1,5 +1,6 @@
 // The programs, written once. Each peer includes this text after it has imported `AtomicU64`,
-// `AtomicBool`, `Ordering`, `Arc`, `spawn` and `spin_loop` of its own.
+// `AtomicBool`, `Ordering`, `Arc`, `spawn` and `spin_loop` of its own, and made a `touch`, which tells
+// of a change to plain memory whoever wants to know.
 
 /// Two tasks, ten fetch_adds each.
 pub(crate) fn fetch_add() {
@@ -30,6 +31,28 @@ pub(crate) fn spinlock() {
                 while lock.swap(true, Ordering::Acquire) {
                     spin_loop();
                 }
+                lock.store(false, Ordering::Release);
+            }
+        }));
+    }
+    for task in tasks {
+        task.join().unwrap();
+    }
+}
+
+/// Four tasks, each a hundred times through a test-and-set spinlock, to change 64 bytes under it.
+pub(crate) fn page() {
+    let shared = Arc::new((AtomicBool::new(false), [0_u64; 8]));
+    let mut tasks = Vec::with_capacity(4);
+    for _ in 0..4 {
+        let shared = shared.clone();
+        tasks.push(spawn(move || {
+            let (lock, page) = &*shared;
+            for _ in 0..100 {
+                while lock.swap(true, Ordering::Acquire) {
+                    spin_loop();
+                }
+                touch(page);
                 lock.store(false, Ordering::Release);
             }
         }));
@@ -87,6 +110,7 @@ pub(crate) fn program(program: Program) -> fn() {
     match program {
         Program::FetchAdd => fetch_add,
         Program::Spinlock => spinlock,
+        Program::Page => page,
         Program::Words => words,
         Program::SpawnJoin => spawn_join,
     }

@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::clocks::{Clocks, KeepClocks};
 use super::draws::{Domain, Draws};
 use super::fiber::{Host, Stacks};
 use super::panics::{self, PanicRecord};
@@ -37,6 +38,7 @@ pub(crate) struct Setup {
     pub(crate) max_steps: u64,
     pub(crate) spin_budget: bool,
     pub(crate) leak_unfinished: bool,
+    pub(crate) clocks: KeepClocks,
 }
 
 /// What came of it.
@@ -47,6 +49,8 @@ pub(crate) struct Outcome {
     /// This OS thread's panic state is beyond repair: run the next execution on another.
     pub(crate) retire: bool,
     pub(crate) arm: &'static str,
+    /// Plain memory was touched and no clocks were kept: the seed has to be run again with them.
+    pub(crate) needed_clocks: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,6 +78,9 @@ pub(crate) struct Execution {
     pub(crate) current: Cell<u32>,
     pub(crate) recording: Cell<bool>,
     pub(super) stop: Cell<bool>,
+    /// Somebody is to be told of every operation: the recorder, or the clocks.
+    pub(super) observed: Cell<bool>,
+    pub(super) clocked: Cell<bool>,
     pub(super) host: Host,
     inner: UnsafeCell<Inner>,
 }
@@ -118,6 +125,8 @@ pub(crate) struct Inner {
     pub(super) copies: StaticCopies,
     pub(super) stacks: Stacks,
     pub(super) recorder: Option<Box<Recorder>>,
+    pub(super) clocks: Option<Box<Clocks>>,
+    pub(super) needed_clocks: bool,
     /// Names given with `name!`, kept only where somebody will read them.
     pub(super) listening: bool,
     /// Whatever instrumented types keep for the length of an execution.
@@ -153,6 +162,8 @@ impl Execution {
             current: Cell::new(0),
             recording: Cell::new(false),
             stop: Cell::new(false),
+            observed: Cell::new(false),
+            clocked: Cell::new(false),
             host: Host::new(),
             inner: UnsafeCell::new(Inner {
                 mode: Mode::Running,
@@ -185,6 +196,7 @@ impl Execution {
                     max_steps: 0,
                     spin_budget: false,
                     leak_unfinished: false,
+                    clocks: KeepClocks::Never,
                 },
                 failure: None,
                 panic: None,
@@ -194,6 +206,8 @@ impl Execution {
                 copies: StaticCopies::default(),
                 stacks: Stacks::new(stack_bytes),
                 recorder: None,
+                clocks: None,
+                needed_clocks: false,
                 listening: false,
                 extensions: Vec::new(),
             }),
@@ -279,6 +293,7 @@ impl Execution {
         inner.wake_started = false;
         inner.special_at = setup.max_steps.min(inner.watchdog_at);
         self.recording.set(recorder.is_some());
+        self.begin_clocks(setup.clocks, recorder.is_some());
         inner.recorder = recorder;
         self.step.set(0);
         self.next_event.set(0);
@@ -308,7 +323,7 @@ impl Execution {
         let verdict = failure.as_ref().map_or(0, |failure| text_hash(&failure.rule));
         let hash = mix(mix(inner.hash, self.step.get()), verdict);
         let (steps, retire, arm) = (self.step.get(), inner.retire, inner.strategy.arm());
-        Outcome { steps, hash, failure, retire, arm }
+        Outcome { steps, hash, failure, retire, arm, needed_clocks: inner.needed_clocks }
     }
 
     /// The scheduler of the latest run, and what was written down.

@@ -75,6 +75,7 @@ impl Execution {
         task.fiber = unsafe { Fiber::new(stack, life) };
         let (parent, name) = (self.current.get(), task.name.as_deref());
         inner.strategy.spawned(id, parent, name, &mut inner.draws);
+        self.clock_spawned(id);
         self.make_runnable(id);
         id
     }

@@ -6,11 +6,13 @@
 //! - [`wait`]: tasks that wait for locks, for each other, for time;
 //! - [`words`]: tasks that watch atomic words, spin loops among them;
 //! - [`holds`]: who owns which lock, and the wait-for graph;
+//! - [`clocks`], [`shadow`]: what happens before what, and accesses to plain memory that race;
 //! - [`panics`]: the first failure kept, nothing aborted;
 //! - [`statics`]: a copy of each `static` per execution;
 //! - [`services`]: the small things instrumented types ask for;
 //! - [`recorder`]: the second pass, in which everything is written down.
 
+mod clocks;
 mod draws;
 mod execution;
 mod fiber;
@@ -21,11 +23,13 @@ mod panics;
 mod point;
 mod recorder;
 mod services;
+mod shadow;
 mod statics;
 mod task;
 mod wait;
 mod words;
 
+pub(crate) use clocks::{Access, Clock, KeepClocks};
 pub(crate) use draws::{Domain, Draws};
 pub(crate) use execution::{Execution, Setup, current, mix};
 pub(crate) use holds::{hold_begin, hold_end};

@@ -14,7 +14,8 @@ use crate::trace::{OpKind, SwitchReason};
 impl Execution {
     /// A scheduling point before the operation `kind` on `object` (an address; 0 for none).
     ///
-    /// Returns whether the operation is to be recorded once it is done.
+    /// Returns whether the operation is to be told of once it is done: written down, or entered in
+    /// the clocks.
     #[inline(always)]
     pub(crate) fn point(&self, kind: OpKind, object: usize, place: Place) -> bool {
         let step = self.step.get() + 1;
@@ -45,7 +46,7 @@ impl Execution {
         } else {
             self.rearm();
         }
-        self.recording.get()
+        self.observed.get()
     }
 
     /// While a task unwinds, scheduling points do nothing. Returns false if it unwinds no more:
@@ -57,6 +58,7 @@ impl Execution {
             inner.mode = Mode::Running;
             inner.panic = None;
             inner.strategy_at = 0;
+            self.stop_clocks();
             return false;
         }
         inner.unwinding_steps += 1;
@@ -96,7 +98,7 @@ impl Execution {
     #[inline(always)]
     pub(super) fn set_next_event(&self, strategy_at: u64) {
         let inner = self.inner();
-        let every_step = self.recording.get() || inner.laps > 0;
+        let every_step = self.observed.get() || inner.laps > 0;
         self.next_event.set(if every_step { 0 } else { strategy_at.min(inner.special_at) });
     }
 

@@ -11,7 +11,7 @@ use super::holds::kind_noun;
 use super::task::Place;
 use crate::trace::{Event, ObjectInfo, OpKind, Site, TaskInfo, What};
 
-type ByAddress<T> = std::collections::HashMap<usize, T, FixedState>;
+pub(super) type ByAddress<T> = std::collections::HashMap<usize, T, FixedState>;
 
 /// What was written down of one execution.
 #[derive(Default)]
@@ -115,7 +115,7 @@ impl Execution {
         }
     }
 
-    /// Writes down an operation that was just carried out.
+    /// Writes down an operation that was just carried out, where anything is written down.
     #[cold]
     #[inline(never)]
     pub(crate) fn record_operation(
@@ -126,6 +126,9 @@ impl Execution {
         after: Option<u64>,
         place: Place,
     ) {
+        if !self.recording.get() {
+            return;
+        }
         let object = (address != 0).then(|| self.object_id(address, kind_noun(kind)));
         if before != after {
             let id = self.current.get();
@@ -151,11 +154,12 @@ impl Execution {
 
     /// The object's name, as far as this pass knows it.
     pub(crate) fn object_name(&self, address: usize) -> String {
-        let recorder = self.inner().recorder.as_ref();
-        let known = recorder.and_then(|recorder| {
-            recorder.ids.get(&address).map(|&id| recorder.objects[id as usize].name.clone())
-        });
-        known.unwrap_or_else(|| "an object".to_owned())
+        self.known_name(address).unwrap_or_else(|| "an object".to_owned())
+    }
+
+    pub(super) fn known_name(&self, address: usize) -> Option<String> {
+        let recorder = self.inner().recorder.as_ref()?;
+        recorder.ids.get(&address).map(|&id| recorder.objects[id as usize].name.clone())
     }
 
     pub(super) fn last_change(&self, address: usize) -> Option<(u32, Place)> {

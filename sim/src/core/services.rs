@@ -14,7 +14,7 @@ pub(crate) struct Destroyed;
 
 impl Execution {
     /// A scheduling point before the operation `kind` on an object that, if nobody named it, is
-    /// called `noun` and a number. Returns whether the operation is to be recorded.
+    /// called `noun` and a number. Returns whether the operation is to be told of.
     #[inline(always)]
     pub(crate) fn enter(
         &self,
@@ -23,13 +23,13 @@ impl Execution {
         noun: &'static str,
         place: Place,
     ) -> bool {
-        let record = self.point(kind, object, place);
+        let tell = self.point(kind, object, place);
         // What it finds is no word; a change is told as a change from 0 to 1.
         self.saw(0);
-        if record {
+        if tell && self.recording.get() {
             self.object_id(object, noun);
         }
-        record
+        tell
     }
 
     /// The execution is over: its tasks are unwound, and nothing they leave behind is looked at.

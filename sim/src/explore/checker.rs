@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::{Environment, Faults, Report, pilot, sweep};
-use crate::core::{Draws, Execution, Recorder, Setup};
+use crate::core::{Draws, Execution, KeepClocks, Recorder, Setup};
 use crate::scheduler::{Pilot, Scheduler, Strategy};
 use crate::trace::Trace;
 
@@ -43,7 +43,7 @@ pub struct Checker {
 
 impl Checker {
     /// A checker for the program called `name`: seeds 0 to 999, the portfolio, one job, at most
-    /// 1,000,000 steps an execution, no faults.
+    /// 1,000,000 steps an execution, no faults, races looked for.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -57,6 +57,7 @@ impl Checker {
                 max_steps: 1_000_000,
                 spin_budget: false,
                 leak_unfinished: false,
+                clocks: KeepClocks::Unneeded,
             },
             stop_at_first: false,
             stack_bytes: 256 * 1024,
@@ -133,6 +134,17 @@ impl Checker {
     #[must_use]
     pub fn leak_unfinished(mut self, leak: bool) -> Self {
         self.setup.leak_unfinished = leak;
+        self
+    }
+
+    /// Whether accesses to plain memory that race fail with the rule `data-race`; if nobody says
+    /// otherwise, they do. What counts is [`cell`](crate::cell) and [`memory`](crate::memory); a
+    /// program that uses neither pays nothing.
+    ///
+    /// Whether this is on changes no schedule: only that an execution ends at its first race.
+    #[must_use]
+    pub fn race_check(mut self, check: bool) -> Self {
+        self.setup.clocks = if check { KeepClocks::Unneeded } else { KeepClocks::Never };
         self
     }
 

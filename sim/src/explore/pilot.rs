@@ -1,7 +1,7 @@
 //! Pilots: a few executions with fixed seeds that tell schedulers how long a program is.
 
 use super::Checker;
-use crate::core::Execution;
+use crate::core::{Execution, KeepClocks, Setup};
 use crate::scheduler::{Pilot, Scheduler, Strategy, Survey, settle};
 
 const PILOTS: u64 = 8;
@@ -34,6 +34,8 @@ pub(super) fn measure_contended(checker: &Checker, body: &(dyn Fn() + Sync)) -> 
 fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     let execution = Execution::new(checker.stack_bytes);
     let mut pilots: Vec<Pilot> = Vec::new();
+    // A race would cut them short, and they are to say how long the program is.
+    let setup = Setup { clocks: KeepClocks::Never, ..checker.setup };
     // An execution that failed may have shown a part of the program only.
     let (mut whole, mut cut_short) = (Vec::new(), Vec::new());
     for i in 0..PILOTS {
@@ -42,7 +44,7 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
             _ => Survey::random(),
         };
         let survey = Strategy::Survey(Box::new(survey));
-        let outcome = execution.run(u64::MAX - i, &checker.setup, |_| survey, body, None);
+        let outcome = execution.run(u64::MAX - i, &setup, |_| survey, body, None);
         if let (Strategy::Survey(survey), _) = execution.take_results() {
             let profiles = if outcome.failure.is_none() { &mut whole } else { &mut cut_short };
             profiles.push(survey.profile());

@@ -3,6 +3,10 @@
 //! Seeds are handed out in chunks of consecutive ones. A worker that finds a failure keeps it; with
 //! `stop_at_first` no worker goes beyond the lowest failing seed known, and what was run beyond the
 //! lowest one in the end is not counted, so that one job and two report the same.
+//!
+//! Executions keep no clocks until one of them touches plain memory. That one is run again with
+//! clocks, and so are all that come after it. An execution is the same with clocks and without as
+//! long as it touches no plain memory, so no seed depends on what was run before it.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -10,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::checker::Checker;
 use super::{ArmCount, FirstFailure, Report, pilot};
-use crate::core::{Execution, mix};
+use crate::core::{Execution, KeepClocks, Setup, mix};
 use crate::scheduler::Pilot;
 
 const CHUNK: u64 = 256;
@@ -34,6 +38,8 @@ struct Sweep<'a> {
     lowest: AtomicU64,
     parts: Mutex<Vec<Part>>,
     pilot: Mutex<Option<Pilot>>,
+    /// The program is known to touch plain memory.
+    needs_clocks: AtomicBool,
 }
 
 /// Runs all seeds of `checker`.
@@ -53,6 +59,7 @@ pub(super) fn run(
         lowest: AtomicU64::new(u64::MAX),
         parts: Mutex::new(Vec::new()),
         pilot: Mutex::new(None),
+        needs_clocks: AtomicBool::new(false),
     };
     let workers = (checker.jobs as u64).min(sweep.n_seeds.div_ceil(CHUNK)).max(1);
     std::thread::scope(|scope| {
@@ -109,15 +116,36 @@ impl Sweep<'_> {
         (from < self.n_seeds && from <= lowest).then(|| from..(from + CHUNK).min(self.n_seeds))
     }
 
+    fn setup(&self) -> Setup {
+        let mut setup = self.checker.setup;
+        if setup.clocks == KeepClocks::Unneeded && self.needs_clocks.load(Ordering::Relaxed) {
+            setup.clocks = KeepClocks::Always;
+        }
+        setup
+    }
+
     fn chunk(&self, execution: &Execution, pilot: &Pilot, range: Range<u64>) -> Option<Range<u64>> {
         let checker = self.checker;
         let mut report = Report::default();
         let mut arms: Vec<(&'static str, ArmCount)> = Vec::new();
         let mut rest = None;
-        for position in range.clone() {
+        let mut setup = self.setup();
+        let mut positions = range.clone();
+        let mut again = None;
+        while let Some(position) = again.take().or_else(|| positions.next()) {
             let seed = checker.seed_at(position);
             let strategy = |draws: &mut _| checker.scheduler.strategy(pilot, draws);
-            let outcome = execution.run(seed, &checker.setup, strategy, self.body, None);
+            let outcome = execution.run(seed, &setup, strategy, self.body, None);
+            if outcome.needed_clocks {
+                self.needs_clocks.store(true, Ordering::Relaxed);
+                if outcome.retire {
+                    rest = Some(position..range.end);
+                    break;
+                }
+                setup = self.setup();
+                again = Some(position);
+                continue;
+            }
             report.executions += 1;
             report.steps += outcome.steps;
             report.hash = report.hash.wrapping_add(mix(outcome.hash, seed));

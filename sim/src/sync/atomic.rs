@@ -18,7 +18,7 @@ mod instrumented {
 
     pub use std::sync::atomic::{Ordering, compiler_fence};
 
-    use crate::core::{Execution, current};
+    use crate::core::{Access, Execution, current};
     use crate::trace::OpKind;
 
     /// As `std::sync::atomic::fence`, and a scheduling point.
@@ -28,7 +28,7 @@ mod instrumented {
         if let Some(execution) = current() {
             let place = Location::caller();
             if execution.point(OpKind::Fence, 0, place) {
-                execution.record_operation(OpKind::Fence, 0, None, None, place);
+                execution.tell_fence(order, place);
             }
         }
         real::fence(order);
@@ -101,12 +101,13 @@ mod instrumented {
                     check_load(order);
                     let place = Location::caller();
                     let this = execution.resolve(self, |_| ());
-                    let record = execution.point(OpKind::Load, this.address(), place);
+                    let tell = execution.point(OpKind::Load, this.address(), place);
                     let value = this.real.load(Ordering::Relaxed);
                     execution.saw(Self::bits(value));
-                    if record {
-                        let bits = Some(Self::bits(value));
-                        execution.record_operation(OpKind::Load, this.address(), bits, bits, place);
+                    if tell {
+                        let (bits, access) = (Self::bits(value), Access::Load(order));
+                        let address = this.address();
+                        execution.tell_atomic(OpKind::Load, address, (bits, bits), access, place);
                     }
                     value
                 }
@@ -117,7 +118,8 @@ mod instrumented {
                 pub fn store(&self, value: $value, order: Ordering) {
                     let Some(execution) = current() else { return self.real.store(value, order) };
                     check_store(order);
-                    self.update(execution, OpKind::Store, Location::caller(), |_| value);
+                    let access = |_| Access::Store(order);
+                    self.update(execution, OpKind::Store, access, Location::caller(), |_| value);
                 }
 
                 /// As in `std`.
@@ -125,7 +127,8 @@ mod instrumented {
                 #[track_caller]
                 pub fn swap(&self, value: $value, order: Ordering) -> $value {
                     let Some(execution) = current() else { return self.real.swap(value, order) };
-                    self.update(execution, OpKind::ReadModifyWrite, Location::caller(), |_| value)
+                    let (kind, access) = (OpKind::ReadModifyWrite, |_| Access::Update(order));
+                    self.update(execution, kind, access, Location::caller(), |_| value)
                 }
 
                 /// As in `std`.
@@ -143,8 +146,11 @@ mod instrumented {
                     };
                     check_load(failure);
                     let choose = |old: $value| if old == expected { new } else { old };
-                    let place = Location::caller();
-                    let old = self.update(execution, OpKind::CompareExchange, place, choose);
+                    let access = |old: $value| {
+                        if old == expected { Access::Update(success) } else { Access::Load(failure) }
+                    };
+                    let (kind, place) = (OpKind::CompareExchange, Location::caller());
+                    let old = self.update(execution, kind, access, place, choose);
                     if old == expected {
                         return Ok(old);
                     }
@@ -192,11 +198,12 @@ mod instrumented {
                     &self,
                     execution: &Execution,
                     kind: OpKind,
+                    access: impl FnOnce($value) -> Access,
                     place: &'static Location<'static>,
                     new: impl FnOnce($value) -> $value,
                 ) -> $value {
                     let this = execution.resolve(self, |_| ());
-                    let record = execution.point(kind, this.address(), place);
+                    let tell = execution.point(kind, this.address(), place);
                     let old = this.real.load(Ordering::Relaxed);
                     execution.saw(Self::bits(old));
                     let new = new(old);
@@ -206,9 +213,9 @@ mod instrumented {
                     } else if kind == OpKind::ReadModifyWrite {
                         execution.changed_nothing();
                     }
-                    if record {
-                        let (old, new) = (Some(Self::bits(old)), Some(Self::bits(new)));
-                        execution.record_operation(kind, this.address(), old, new, place);
+                    if tell {
+                        let bits = (Self::bits(old), Self::bits(new));
+                        execution.tell_atomic(kind, this.address(), bits, access(old), place);
                     }
                     old
                 }
@@ -226,8 +233,8 @@ mod instrumented {
                     let Some(execution) = current() else {
                         return self.real.$method($operand, order);
                     };
-                    let place = Location::caller();
-                    self.update(execution, OpKind::ReadModifyWrite, place, |$old| $new)
+                    let (kind, access) = (OpKind::ReadModifyWrite, |_| Access::Update(order));
+                    self.update(execution, kind, access, Location::caller(), |$old| $new)
                 }
             )*
         };

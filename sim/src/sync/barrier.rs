@@ -64,11 +64,16 @@ impl Barrier {
         if execution.is_unwinding() {
             return BarrierWaitResult(false);
         }
+        // One address for those that arrive, one for those that leave.
+        let leaving = object + 1;
+        execution.publish(object);
         let generation = this.generation.load(Relaxed);
         let arrived = this.arrived.load(Relaxed) + 1;
         if arrived >= this.n {
             this.arrived.store(0, Relaxed);
             this.generation.store(generation.wrapping_add(1), Relaxed);
+            execution.hand_on(object, leaving);
+            execution.acquire(leaving);
             execution.enable(object, WAITERS);
             return BarrierWaitResult(true);
         }
@@ -77,6 +82,7 @@ impl Barrier {
         while this.generation.load(Relaxed) == generation && !execution.is_unwinding() {
             execution.wait(request, place);
         }
+        execution.acquire(leaving);
         BarrierWaitResult(false)
     }
 }

@@ -138,6 +138,9 @@ impl Condvar {
         let request = Request { kind, object, class: WAITERS, deadline_ns, sleeps: true };
         guard.suspend(execution);
         let wake = execution.wait(request, place);
+        if wake == Wake::Ready {
+            execution.acquire(object);
+        }
         let result = WaitTimeoutResult(wake == Wake::TimedOut);
         match guard.resume(execution, place) {
             Ok(guard) => Ok((guard, result)),
@@ -164,6 +167,7 @@ impl Condvar {
     fn notify(&self, execution: &Execution, place: Place) -> usize {
         let object = execution.resolve(self, |_| ()).address();
         if execution.enter(OpKind::Notify, object, NOUN, place) {
+            execution.publish(object);
             execution.record_operation(OpKind::Notify, object, None, None, place);
         }
         object

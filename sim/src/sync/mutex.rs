@@ -197,6 +197,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         if let Grant::Inside { owns, .. } = &mut self.grant
             && std::mem::take(owns)
         {
+            self.lock.raw.publish_clock(execution, Access::Exclusive);
             self.lock.raw.release(execution, Access::Exclusive, self.written);
             self.written = false;
         }
@@ -206,6 +207,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     #[inline]
     pub(super) fn resume(mut self, execution: &Execution, place: Place) -> LockResult<Self> {
         let owns = self.lock.raw.acquire(execution, Access::Exclusive, &MUTEX, place);
+        self.lock.raw.acquire_clock(execution, Access::Exclusive);
         self.grant = Grant::Inside { place, owns };
         self.lock.poison.wrap(self)
     }
@@ -258,7 +260,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         };
         let raw = &self.lock.raw;
         if let Some((execution, place, _)) = inside {
-            raw.before_unlock(execution, &MUTEX, place);
+            raw.before_unlock(execution, Access::Exclusive, &MUTEX, place);
         }
         self.lock.poison.guard_dropped(self.panicking);
         if let Some((execution, _, true)) = inside {

@@ -1,7 +1,8 @@
 //! What `Mutex` and `RwLock` have in common inside an execution: one writer or many readers.
 //!
 //! Touches: a word per lock that only tasks of one execution change, so plain loads and stores do.
-//! Keeps: an owner per hold in the wait-for graph; a task that cannot get the lock is disabled.
+//! Keeps: an owner per hold in the wait-for graph; a task that cannot get the lock is disabled; an
+//! unlock happens before the locks that follow it, except from reader to reader.
 //!
 //! A reader that already reads and meets a waiting writer waits, as it would natively: that is a
 //! deadlock. Every other reader gets the lock whenever nobody writes.
@@ -86,9 +87,10 @@ impl RawLock {
             Access::Shared => OpKind::LockShared,
             Access::Exclusive => OpKind::Lock,
         };
-        let record = execution.enter(op, self.address(), kind.name, place);
+        let tell = execution.enter(op, self.address(), kind.name, place);
         let owns = self.acquire(execution, access, kind, place);
-        if record {
+        if tell {
+            self.acquire_clock(execution, access);
             execution.record_operation(op, self.address(), None, None, place);
         }
         Grant::Inside { place, owns }
@@ -103,14 +105,17 @@ impl RawLock {
         kind: &'static HoldKind,
         place: Place,
     ) -> Option<Grant<G>> {
-        let record = execution.enter(OpKind::TryLock, self.address(), kind.name, place);
+        let tell = execution.enter(OpKind::TryLock, self.address(), kind.name, place);
         let free = self.is_free(execution, access);
         if free {
             self.take(execution, access, kind, place);
         } else {
             self.refused.store(true, Relaxed);
         }
-        if record {
+        if tell {
+            if free {
+                self.acquire_clock(execution, access);
+            }
             let got = Some(u64::from(free));
             execution.record_operation(OpKind::TryLock, self.address(), got, got, place);
         }
@@ -191,10 +196,12 @@ impl RawLock {
     pub(super) fn before_unlock(
         &self,
         execution: &Execution,
+        access: Access,
         kind: &'static HoldKind,
         place: Place,
     ) {
         if execution.enter(OpKind::Unlock, self.address(), kind.name, place) {
+            self.publish_clock(execution, access);
             execution.record_operation(OpKind::Unlock, self.address(), None, None, place);
         }
     }
@@ -220,8 +227,30 @@ impl RawLock {
         }
     }
 
+    /// What was done under the lock, in a way that excludes `access`, happens before what follows.
+    pub(super) fn acquire_clock(&self, execution: &Execution, access: Access) {
+        execution.acquire(self.address());
+        if access == Access::Exclusive {
+            execution.acquire(self.readers());
+        }
+    }
+
+    /// What was done under the lock happens before what others do under it later.
+    pub(super) fn publish_clock(&self, execution: &Execution, access: Access) {
+        execution.publish(match access {
+            Access::Exclusive => self.address(),
+            Access::Shared => self.readers(),
+        });
+    }
+
+    /// The address that stands for what readers did, beside the one for writers and the lock.
+    fn readers(&self) -> usize {
+        self.address() + 1
+    }
+
     /// The writer goes on as a reader.
     pub(super) fn downgrade(&self, execution: &Execution, written: bool) {
+        self.publish_clock(execution, Access::Exclusive);
         self.state.store(1, Relaxed);
         if self.waiting.load(Relaxed) != 0 {
             execution.enable(self.address(), READERS);

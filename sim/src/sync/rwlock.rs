@@ -280,7 +280,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some((execution, place, owns)) = inside(&self.grant) {
-            self.lock.raw.before_unlock(execution, &RWLOCK, place);
+            self.lock.raw.before_unlock(execution, Access::Shared, &RWLOCK, place);
             if owns {
                 self.lock.raw.release(execution, Access::Shared, false);
             }
@@ -293,7 +293,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
         let inside = inside(&self.grant);
         if let Some((execution, place, _)) = inside {
-            self.lock.raw.before_unlock(execution, &RWLOCK, place);
+            self.lock.raw.before_unlock(execution, Access::Exclusive, &RWLOCK, place);
         }
         self.lock.poison.guard_dropped(self.panicking);
         if let Some((execution, _, true)) = inside {

@@ -90,6 +90,9 @@ impl TaskRef {
         while !self.is_finished() && !execution.is_unwinding() {
             execution.wait_for_end(self.id, place);
         }
+        if self.is_finished() {
+            execution.clock_joined(self.id);
+        }
     }
 }
 

@@ -83,12 +83,15 @@ fn park_task(execution: &Execution, deadline_ns: Option<u64>, place: &'static Lo
         let request = Request { kind: OpKind::Park, object, class: 1, deadline_ns, sleeps: true };
         execution.wait(request, place);
     }
-    execution.me().parked_token = false;
+    if std::mem::take(&mut execution.me().parked_token) {
+        execution.acquire(object);
+    }
 }
 
 pub(super) fn unpark(execution: &Execution, id: u32, place: &'static Location<'static>) {
     let object = park_object(execution, id);
     execution.point(OpKind::Unpark, object, place);
+    execution.publish(object);
     let task = &mut execution.inner().tasks[id as usize];
     if !task.finished {
         task.parked_token = true;

@@ -47,7 +47,7 @@ fn an_increment_of_a_cell_without_a_lock_is_lost() {
         // SAFETY: the tasks have ended.
         assert_eq!(count.0.with(|value| unsafe { *value }), 2);
     });
-    assert_eq!(failure.rule, "panic");
+    assert_eq!(failure.rule, "data-race");
 }
 
 #[test]

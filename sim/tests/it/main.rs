@@ -16,6 +16,7 @@ mod mpsc;
 mod mutex;
 mod note;
 mod once;
+mod race;
 mod rwlock;
 mod scheduler;
 mod script;

@@ -3,13 +3,14 @@
 //! Touches: a queue under a real mutex, which is never contended and never held across a scheduling
 //! point; it is there so that a handle that leaves its execution does no harm.
 //! Keeps: messages arrive in the order they were sent in; a receiver that waits is enabled by a
-//! message or by the end of the last sender.
+//! message or by the end of the last sender; what a task did before it sent a message happens before
+//! what the receiver does with it.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::{Execution, Place, Request, Wake, current};
+use crate::core::{Clock, Execution, Place, Request, Wake, current};
 use crate::trace::OpKind;
 
 const NOUN: &str = "channel";
@@ -26,7 +27,8 @@ pub(super) struct Channel<T> {
 }
 
 struct State<T> {
-    queue: VecDeque<T>,
+    /// Messages, each with what had happened when it was sent.
+    queue: VecDeque<(T, Clock)>,
     bound: Option<usize>,
     senders: usize,
     /// The receiver is gone.
@@ -90,14 +92,39 @@ impl<T> Channel<T> {
         }
     }
 
+    /// The address that stands for what receivers did before they made room, or went.
+    fn made_room(&self) -> usize {
+        self.object() + 1
+    }
+
+    /// The address that stands for what senders did before they went.
+    fn ended(&self) -> usize {
+        self.object() + 2
+    }
+
+    fn publish(&self, execution: Option<&Execution>, object: usize) {
+        if let Some(execution) = execution {
+            execution.publish(object);
+        }
+    }
+
+    fn acquire(&self, execution: Option<&Execution>, holds: bool, object: usize) {
+        if let Some(execution) = execution.filter(|_| holds) {
+            execution.acquire(object);
+        }
+    }
+
     pub(super) fn send(&self, message: T, place: Place) -> Result<(), SendError<T>> {
         let execution = self.enter(OpKind::Send, place);
         loop {
             let state = self.state();
             if state.closed {
+                drop(state);
+                self.acquire(execution, true, self.made_room());
                 return Err(SendError(message));
             }
             if !state.is_full() {
+                self.acquire(execution, state.bound.is_some(), self.made_room());
                 return self.put(execution, state, message, place);
             }
             drop(state);
@@ -116,7 +143,7 @@ impl<T> Channel<T> {
         } else if state.is_full() || nobody_takes {
             Err(TrySendError::Full(message))
         } else {
-            state.queue.push_back(message);
+            state.queue.push_back((message, clock(execution)));
             drop(state);
             self.changed(execution, RECEIVER);
             Ok(())
@@ -131,7 +158,7 @@ impl<T> Channel<T> {
         message: T,
         place: Place,
     ) -> Result<(), SendError<T>> {
-        state.queue.push_back(message);
+        state.queue.push_back((message, clock(execution)));
         let (full, rendezvous, number) = (state.is_full(), state.bound == Some(0), state.taken);
         drop(state);
         if full && let Some(execution) = execution {
@@ -144,10 +171,12 @@ impl<T> Channel<T> {
         loop {
             let mut state = self.state();
             if state.taken != number {
+                drop(state);
+                self.acquire(execution, true, self.made_room());
                 break;
             }
             if state.closed
-                && let Some(message) = state.queue.pop_front()
+                && let Some((message, _)) = state.queue.pop_front()
             {
                 return Err(SendError(message));
             }
@@ -166,8 +195,10 @@ impl<T> Channel<T> {
 
     fn take(&self, execution: Option<&Execution>) -> Result<T, TryRecvError> {
         let mut state = self.state();
-        let Some(message) = state.queue.pop_front() else {
+        let Some((message, sent)) = state.queue.pop_front() else {
             let disconnected = state.senders == 0;
+            drop(state);
+            self.acquire(execution, disconnected, self.ended());
             return Err(if disconnected {
                 TryRecvError::Disconnected
             } else {
@@ -177,7 +208,11 @@ impl<T> Channel<T> {
         state.taken += 1;
         let bounded = state.bound.is_some();
         drop(state);
+        if let Some(execution) = execution {
+            execution.acquire_clock(&sent);
+        }
         if bounded {
+            self.publish(execution, self.made_room());
             self.changed(execution, SENDERS | TAKEN);
         }
         Ok(message)
@@ -219,6 +254,7 @@ impl<T> Channel<T> {
 
     /// A sender is gone. If it was the last, that is something to see.
     pub(super) fn remove_sender(&self, place: Place) {
+        self.publish(current(), self.ended());
         if self.state().senders > 1 {
             self.state().senders -= 1;
             return;
@@ -234,6 +270,7 @@ impl<T> Channel<T> {
         let execution = self.enter(OpKind::Receive, place);
         let mut state = self.state();
         state.closed = true;
+        self.publish(execution, self.made_room());
         // Who waits for its message to be taken gets it back.
         let keeps = state.bound == Some(0);
         let messages = if keeps { VecDeque::new() } else { std::mem::take(&mut state.queue) };
@@ -241,4 +278,9 @@ impl<T> Channel<T> {
         self.changed(execution, SENDERS | TAKEN);
         drop(messages);
     }
+}
+
+/// What has happened by now, for a message.
+fn clock(execution: Option<&Execution>) -> Clock {
+    execution.map_or_else(Clock::default, Execution::message_clock)
 }

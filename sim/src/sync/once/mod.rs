@@ -134,6 +134,9 @@ impl Once {
             && execution.enter(OpKind::Load, this.address(), ONCE.name, place)
         {
             execution.record_operation(OpKind::Load, this.address(), None, None, place);
+            if this.state() == COMPLETE {
+                execution.acquire(this.address());
+            }
         }
         this.state() == COMPLETE
     }
@@ -143,7 +146,8 @@ impl Once {
     fn call(&self, force: bool, place: Place, init: &mut dyn FnMut(&OnceState)) {
         let this = self.local();
         let Some(execution) = current() else { return this.call_outside(force, init) };
-        if execution.enter(OpKind::Wait, this.address(), ONCE.name, place) {
+        let tell = execution.enter(OpKind::Wait, this.address(), ONCE.name, place);
+        if tell {
             execution.record_operation(OpKind::Wait, this.address(), None, None, place);
         }
         while this.state() != COMPLETE {
@@ -154,6 +158,9 @@ impl Once {
             } else {
                 this.block(execution, place);
             }
+        }
+        if tell {
+            execution.acquire(this.address());
         }
     }
 
@@ -211,6 +218,7 @@ impl Once {
             assert!(!poisoned || force, "Once instance has previously been poisoned");
             this.block(execution, place);
         }
+        execution.acquire(this.address());
     }
 }
 
@@ -237,6 +245,7 @@ impl Drop for Run<'_> {
         self.once.state.store(self.becomes, Ordering::Relaxed);
         if let Some(execution) = current() {
             let object = self.once.address();
+            execution.publish(object);
             execution.hold_end(object);
             execution.enable(object, WAITERS);
             execution.changed(object, 0, 1);
