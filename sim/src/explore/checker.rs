@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::{Environment, Faults, Report, pilot, sweep};
-use crate::core::{Execution, Recorder, Setup};
-use crate::scheduler::Scheduler;
+use crate::core::{Draws, Execution, Recorder, Setup};
+use crate::scheduler::{Scheduler, Strategy};
 use crate::trace::Trace;
 
 /// Seeds that [`check`] and `#[holdup::test]` run if nobody says otherwise.
@@ -208,36 +208,10 @@ impl Checker {
     pub(super) fn trace_hashed(&self, seed: u64, body: &(dyn Fn() + Sync)) -> (Trace, u64) {
         std::thread::scope(|scope| {
             let run = || {
-                let setup = &self.setup;
                 let pilot = pilot::measure(self, body);
                 let execution = Execution::new(self.stack_bytes);
                 let strategy = |draws: &mut _| self.scheduler.strategy(&pilot, draws);
-                let recorder = Some(Box::<Recorder>::default());
-                let outcome = execution.run(seed, setup, strategy, body, recorder);
-                let (strategy, recorder) = execution.take_results();
-                let recorder = recorder.map(|recorder| *recorder).unwrap_or_default();
-                let hash = recorder.hash();
-                let mut failure = outcome.failure;
-                let divergence = strategy.divergence();
-                if let Some(divergence) = &divergence
-                    && let Some(failure) = &mut failure
-                {
-                    failure.detail.push(format!("the schedule {divergence}"));
-                }
-                let trace = Trace {
-                    name: self.name.clone(),
-                    seed,
-                    scheduler: self.scheduler.to_string(),
-                    arm: outcome.arm.to_owned(),
-                    mutant: setup.mutant.map(str::to_owned),
-                    tasks: recorder.tasks,
-                    objects: recorder.objects,
-                    events: recorder.events,
-                    divergence,
-                    failure,
-                    steps: outcome.steps,
-                    hash: outcome.hash,
-                };
+                let (trace, hash, _) = self.record(&execution, seed, strategy, body);
                 (trace, hash)
             };
             let builder = std::thread::Builder::new().name(format!("{}@{seed}", self.name));
@@ -247,6 +221,44 @@ impl Checker {
                 Err(error) => panic!("no thread for an execution: {error}"),
             }
         })
+    }
+
+    /// Runs one execution and writes down everything. The last value is whether the OS thread must
+    /// run no other.
+    pub(super) fn record(
+        &self,
+        execution: &Execution,
+        seed: u64,
+        strategy: impl FnOnce(&mut Draws) -> Strategy,
+        body: &(dyn Fn() + Sync),
+    ) -> (Trace, u64, bool) {
+        let recorder = Some(Box::<Recorder>::default());
+        let outcome = execution.run(seed, &self.setup, strategy, body, recorder);
+        let (strategy, recorder) = execution.take_results();
+        let recorder = recorder.map(|recorder| *recorder).unwrap_or_default();
+        let hash = recorder.hash();
+        let mut failure = outcome.failure;
+        let divergence = strategy.divergence();
+        if let Some(divergence) = &divergence
+            && let Some(failure) = &mut failure
+        {
+            failure.detail.push(format!("the schedule {divergence}"));
+        }
+        let trace = Trace {
+            name: self.name.clone(),
+            seed,
+            scheduler: self.scheduler.to_string(),
+            arm: outcome.arm.to_owned(),
+            mutant: self.setup.mutant.map(str::to_owned),
+            tasks: recorder.tasks,
+            objects: recorder.objects,
+            events: recorder.events,
+            divergence,
+            failure,
+            steps: outcome.steps,
+            hash: outcome.hash,
+        };
+        (trace, hash, outcome.retire)
     }
 }
 

@@ -7,6 +7,8 @@ mod faults;
 mod pilot;
 mod replay_line;
 mod report;
+mod rerun;
+mod shrink;
 mod sweep;
 
 pub use checker::{Checker, check};
@@ -14,5 +16,6 @@ pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_s
 pub use failure::Failure;
 pub use faults::Faults;
 pub use report::{ArmCount, FirstFailure, Report};
+pub use shrink::Shrunk;
 
 pub(crate) use replay_line::for_test as replay_of_test;

@@ -17,6 +17,7 @@ mod replay;
 mod script;
 mod sticky;
 mod survey;
+mod turns;
 
 pub use pct::Depth;
 pub use replay::{ParseScheduleError, Schedule, Switch};
@@ -28,6 +29,7 @@ pub(crate) use replay::Replay;
 pub(crate) use script::Scripted;
 pub(crate) use sticky::Sticky;
 pub(crate) use survey::Survey;
+pub(crate) use turns::{Choice, Stretch, Turns};
 
 use crate::core::{Draws, Task};
 use crate::script::Script;
@@ -72,6 +74,7 @@ pub(crate) enum Strategy {
     Replay(Replay),
     Script(Scripted),
     Survey(Box<Survey>),
+    Turns(Box<Turns>),
 }
 
 macro_rules! each {
@@ -84,6 +87,7 @@ macro_rules! each {
             Strategy::Replay($strategy) => $e,
             Strategy::Script($strategy) => $e,
             Strategy::Survey($strategy) => $e,
+            Strategy::Turns($strategy) => $e,
         }
     };
 }
@@ -272,6 +276,7 @@ impl Strategy {
             Self::Replay(_) => "replay",
             Self::Script(_) => "script",
             Self::Survey(_) => "pilot",
+            Self::Turns(_) => "turns",
         }
     }
 }

@@ -17,11 +17,27 @@ pub(crate) struct Scripted {
     role: Option<u32>,
     /// The task that just offered the processor.
     yielded: Option<u32>,
+    /// Whether it goes on at random behind its last turn.
+    random_end: bool,
 }
 
 impl Scripted {
     pub(crate) fn new(script: Script) -> Self {
-        Self { script, at: 0, steps: 0, diverged: None, role: None, yielded: None }
+        Self {
+            script,
+            at: 0,
+            steps: 0,
+            diverged: None,
+            role: None,
+            yielded: None,
+            random_end: false,
+        }
+    }
+
+    /// The first `turns` turns of `script`; behind them it goes on at random.
+    pub(crate) fn prefix(mut script: Script, turns: usize) -> Self {
+        script.turns.truncate(turns);
+        Self { random_end: true, ..Self::new(script) }
     }
 
     fn advance(&mut self) {
@@ -89,7 +105,9 @@ impl Scripted {
             // Who waits in a loop for another lets it have a step.
             let others = turn.runnable.iter().copied().filter(|&task| self.yielded != Some(task));
             let lowest = others.min().unwrap_or(turn.current);
-            let Some(next) = self.script.turns.get(self.at) else { return lowest };
+            let Some(next) = self.script.turns.get(self.at) else {
+                return if self.random_end { turn.pick() } else { lowest };
+            };
             if self.role.is_none() {
                 self.role = find(turn.tasks, &next.role);
             }

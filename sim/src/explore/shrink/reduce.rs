@@ -1,0 +1,129 @@
+//! Delta debugging over turns: leave some out, keep what still breaks the same rule.
+//!
+//! Parts of the list are left out, halves first, single turns last; a turn that was cut short runs
+//! on instead. What an execution under the shorter list really did is the next list. When nothing
+//! can be left out, executions with fewer preemptions are searched from below, as far as a budget
+//! goes: delta debugging only finds what is near.
+//!
+//! Source: Zeller's ddmin, applied to preemptions; the search is that of iterative context bounding
+//! (Musuvathi and Qadeer).
+
+use std::collections::BTreeSet;
+
+use crate::explore::rerun::{Reruns, Run};
+use crate::scheduler::Stretch;
+
+/// Executions that delta debugging may take.
+const MOST_RERUNS: u64 = 20_000;
+/// Executions that the search from below may take for each number of preemptions.
+const MOST_SEARCHED: usize = 20_000;
+
+/// Leaves out of `best` what is not needed to break `rule`.
+pub(super) fn reduce(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> Run {
+    let limit = reruns.count + MOST_RERUNS;
+    loop {
+        let before = best.cost();
+        let mut size = best.taken.len().div_ceil(2);
+        while size > 0 {
+            let mut at = 0;
+            while at < best.taken.len() && reruns.count < limit {
+                let mut plan = best.taken.clone();
+                plan.drain(at..(at + size).min(plan.len()));
+                match better(reruns, rule, &best, plan) {
+                    Some(run) => best = run,
+                    None => at += size,
+                }
+            }
+            size /= 2;
+        }
+        for at in (0..best.taken.len()).rev() {
+            let mut plan = best.taken.clone();
+            if plan.get(at).is_some_and(|stretch| stretch.cut.is_some()) {
+                plan[at].cut = None;
+                best = better(reruns, rule, &best, plan).unwrap_or(best);
+            }
+        }
+        if best.cost() == before || reruns.count >= limit {
+            return best;
+        }
+    }
+}
+
+/// The execution under `plan`, if it breaks the rule and is simpler than `best`.
+fn better(reruns: &mut Reruns<'_, '_>, rule: &str, best: &Run, plan: Vec<Stretch>) -> Option<Run> {
+    let run = reruns.turns(plan);
+    (run.rule.as_deref() == Some(rule) && run.cost() < best.cost()).then_some(run)
+}
+
+/// An execution that breaks `rule` with fewer preemptions than `than`, found by trying all that
+/// have none, then all that have one, and so on. The second value says whether all were tried.
+pub(super) fn search(reruns: &mut Reruns<'_, '_>, rule: &str, than: usize) -> (Option<Run>, bool) {
+    let mut all = true;
+    for bound in 0..than {
+        let (found, complete) = search_with(reruns, rule, bound);
+        if found.is_some() {
+            return (found, all);
+        }
+        all &= complete;
+        if !complete {
+            break;
+        }
+    }
+    (None, all)
+}
+
+/// Tries the executions with `bound` preemptions, depth first.
+fn search_with(reruns: &mut Reruns<'_, '_>, rule: &str, bound: usize) -> (Option<Run>, bool) {
+    let mut seen: BTreeSet<Vec<(u32, Option<u64>)>> = BTreeSet::new();
+    let mut todo: Vec<Vec<Stretch>> = vec![Vec::new()];
+    let mut tried = 0;
+    while let Some(prefix) = todo.pop() {
+        if tried >= MOST_SEARCHED {
+            return (None, false);
+        }
+        tried += 1;
+        let run = reruns.turns(prefix.clone());
+        if run.rule.as_deref() == Some(rule) && run.preemptions() <= bound {
+            return (Some(run), true);
+        }
+        if !run.taken.starts_with(&prefix[..prefix.len().saturating_sub(1)]) {
+            // The task that was to go on could not.
+            continue;
+        }
+        let mut push = |plan: Vec<Stretch>| {
+            if seen.insert(plan.iter().map(|stretch| (stretch.task, stretch.cut)).collect()) {
+                todo.push(plan);
+            }
+        };
+        let from = prefix.len().saturating_sub(1);
+        for choice in run.choices.iter().filter(|choice| choice.at > from) {
+            for &task in &choice.among {
+                let mut plan = run.taken[..choice.at].to_vec();
+                plan.push(Stretch { task, cut: None });
+                push(plan);
+            }
+        }
+        if run.preemptions() >= bound {
+            continue;
+        }
+        let mut passed = std::collections::BTreeMap::new();
+        for (at, (stretch, &end)) in run.taken.iter().zip(&run.ends).enumerate() {
+            let began = passed.insert(stretch.task, end).unwrap_or(0);
+            for cut in began + 1..=end {
+                for other in (0..n_tasks(&run)).filter(|&other| other != stretch.task) {
+                    if at >= from {
+                        let mut plan = run.taken[..at].to_vec();
+                        plan.push(Stretch { cut: Some(cut), ..*stretch });
+                        plan.push(Stretch { task: other, cut: None });
+                        push(plan);
+                    }
+                }
+            }
+        }
+    }
+    (None, true)
+}
+
+fn n_tasks(run: &Run) -> u32 {
+    run.taken.iter().map(|stretch| stretch.task + 1).max().unwrap_or(0)
+}
