@@ -7,9 +7,12 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};
 
-use super::Checker;
-use crate::core::Execution;
-use crate::scheduler::{Choice, Scripted, Strategy, Stretch, Turns};
+use super::shrink::slices;
+use super::{Checker, pilot};
+use crate::core::{Draws, Execution};
+use crate::scheduler::{
+    Choice, Depth, Pilot, Scheduler, Scripted, Strategy, Stretch, Turns,
+};
 use crate::script::Script;
 use crate::trace::{SwitchReason, Trace, What};
 
@@ -50,6 +53,9 @@ pub(super) fn preemptions(trace: &Trace) -> usize {
 
 enum Job {
     Turns(Vec<Stretch>),
+    /// PCT of a depth, and the seed of its draws.
+    Pct(u32, u64, Pilot),
+    RecordPct(u32, u64, Pilot),
     Record(Box<Strategy>),
     /// A script, and the seed of the random walk where it ends.
     Script(Box<Scripted>, u64),
@@ -57,6 +63,7 @@ enum Job {
 
 enum Answer {
     Run(Run),
+    Failed(Option<String>),
     Trace(Box<Trace>),
 }
 
@@ -67,6 +74,7 @@ pub(super) struct Reruns<'scope, 'env> {
     seed: u64,
     body: &'env (dyn Fn() + Sync),
     worker: Option<(Sender<Job>, Receiver<(Answer, bool)>)>,
+    pilot: Option<Pilot>,
     /// Executions so far.
     pub(super) count: u64,
 }
@@ -87,7 +95,7 @@ pub(super) fn with<R>(
     }
     let checker = &checker;
     std::thread::scope(|scope| {
-        with(&mut Reruns { scope, checker, seed, body, worker: None, count: 0 })
+        with(&mut Reruns { scope, checker, seed, body, worker: None, pilot: None, count: 0 })
     })
 }
 
@@ -96,7 +104,23 @@ impl Reruns<'_, '_> {
     pub(super) fn turns(&mut self, plan: Vec<Stretch>) -> Run {
         match self.ask(Job::Turns(plan)) {
             Answer::Run(run) => run,
-            Answer::Trace(_) => unreachable!("a list of turns is not recorded"),
+            _ => unreachable!("a list of turns is not recorded"),
+        }
+    }
+
+    /// Runs PCT of this depth with the draws of another seed; the turns it took, if it broke
+    /// `rule`.
+    pub(super) fn pct(&mut self, depth: u32, draws: u64, rule: &str) -> Option<Vec<Stretch>> {
+        let pct = || self.checker.clone().scheduler(Scheduler::Pct(Depth::Fixed(depth)));
+        let pilot = *self.pilot.get_or_insert_with(|| pilot::measure(&pct(), self.body));
+        match self.ask(Job::Pct(depth, draws, pilot)) {
+            Answer::Failed(None) => None,
+            Answer::Failed(Some(broken)) if broken != rule => None,
+            _ => {
+                let strategy = Job::RecordPct(depth, draws, pilot);
+                let Answer::Trace(trace) = self.ask(strategy) else { return None };
+                Some(slices::stretches(&trace))
+            }
         }
     }
 
@@ -114,14 +138,14 @@ impl Reruns<'_, '_> {
     pub(super) fn neighbour(&mut self, script: Script, turns: usize, suffix: u64) -> Trace {
         match self.ask(Job::Script(Box::new(Scripted::prefix(script, turns)), suffix)) {
             Answer::Trace(trace) => *trace,
-            Answer::Run(_) => unreachable!("a script is recorded"),
+            _ => unreachable!("a script is recorded"),
         }
     }
 
     fn record(&mut self, strategy: Strategy) -> Trace {
         match self.ask(Job::Record(Box::new(strategy))) {
             Answer::Trace(trace) => *trace,
-            Answer::Run(_) => unreachable!("it was to be recorded"),
+            _ => unreachable!("it was to be recorded"),
         }
     }
 
@@ -176,12 +200,23 @@ fn carry_out(
             let (taken, choices, ends) = turns.into_taken(outcome.steps);
             return (Answer::Run(Run { rule, taken, choices, ends }), outcome.retire);
         }
+        Job::Pct(depth, seed_of_draws, pilot) => {
+            let strategy = |draws: &mut Draws| pct(depth, seed_of_draws, &pilot, draws);
+            let outcome = execution.run(seed, &checker.setup, strategy, body, None);
+            let rule = outcome.failure.map(|failure| failure.rule);
+            return (Answer::Failed(rule), outcome.retire);
+        }
+        Job::RecordPct(depth, seed_of_draws, pilot) => {
+            let strategy = |draws: &mut Draws| pct(depth, seed_of_draws, &pilot, draws);
+            let (trace, _, retire) = checker.record(execution, seed, strategy, body);
+            (trace, retire)
+        }
         Job::Record(strategy) => {
             let (trace, _, retire) = checker.record(execution, seed, |_| *strategy, body);
             (trace, retire)
         }
         Job::Script(script, suffix) => {
-            let strategy = |draws: &mut crate::core::Draws| {
+            let strategy = |draws: &mut Draws| {
                 draws.start(suffix);
                 Strategy::Script(*script)
             };
@@ -190,4 +225,9 @@ fn carry_out(
         }
     };
     (Answer::Trace(Box::new(trace)), retire)
+}
+
+fn pct(depth: u32, seed: u64, pilot: &Pilot, draws: &mut Draws) -> Strategy {
+    draws.start(seed);
+    Scheduler::Pct(Depth::Fixed(depth)).strategy(pilot, draws)
 }

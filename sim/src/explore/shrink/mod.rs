@@ -98,7 +98,8 @@ fn shrink(reruns: &mut Reruns<'_, '_>, failing: &Trace, rule: &str) -> Shrunk {
         Some(run) if breaks(&run) && run.cost() < start.cost() => run,
         _ => start,
     };
-    let mut best = reduce::reduce(reruns, rule, start);
+    let best = reduce::reduce(reruns, rule, start);
+    let mut best = reduce::sample(reruns, rule, best);
     let (found, fewest) = reduce::search(reruns, rule, best.preemptions());
     if let Some(found) = found {
         best = reduce::reduce(reruns, rule, found);

@@ -15,6 +15,10 @@ use crate::scheduler::Stretch;
 
 /// Executions that delta debugging may take.
 const MOST_RERUNS: u64 = 20_000;
+/// Depths of PCT that are tried, executions of each, and failures of each that are reduced.
+const MOST_DEPTH: u32 = 4;
+const SAMPLES: u64 = 3_000;
+const MOST_HITS: usize = 3;
 /// Executions that the search from below may take for each number of preemptions.
 const MOST_SEARCHED: usize = 20_000;
 
@@ -43,6 +47,18 @@ pub(super) fn reduce(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> 
                 best = better(reruns, rule, &best, plan).unwrap_or(best);
             }
         }
+        for at in (0..best.taken.len()).rev() {
+            // Its next stretch follows at once.
+            let Some(stretch) = best.taken.get(at).copied() else { continue };
+            let rest = best.taken.iter().skip(at + 1);
+            let next = rest.zip(at + 1..).find(|(next, _)| next.task == stretch.task);
+            if let Some((next, later)) = next.map(|(next, later)| (*next, later)) {
+                let mut plan = best.taken.clone();
+                plan[at].cut = next.cut;
+                plan.remove(later);
+                best = better(reruns, rule, &best, plan).unwrap_or(best);
+            }
+        }
         if best.cost() == before || reruns.count >= limit {
             return best;
         }
@@ -53,6 +69,26 @@ pub(super) fn reduce(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> 
 fn better(reruns: &mut Reruns<'_, '_>, rule: &str, best: &Run, plan: Vec<Stretch>) -> Option<Run> {
     let run = reruns.turns(plan);
     (run.rule.as_deref() == Some(rule) && run.cost() < best.cost()).then_some(run)
+}
+
+/// Looks with PCT, which preempts as often as its depth says, for executions simpler than `best`.
+pub(super) fn sample(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> Run {
+    let mut depth = 1;
+    while depth <= MOST_DEPTH.min(best.preemptions() as u32) {
+        let hits = (0..SAMPLES).filter_map(|draws| reruns.pct(depth, draws, rule));
+        let found: Vec<_> = hits.take(MOST_HITS).collect();
+        depth += 1;
+        for plan in found {
+            let run = reruns.turns(plan);
+            if run.rule.as_deref() == Some(rule) {
+                let run = reduce(reruns, rule, run);
+                if run.cost() < best.cost() {
+                    best = run;
+                }
+            }
+        }
+    }
+    best
 }
 
 /// An execution that breaks `rule` with fewer preemptions than `than`, found by trying all that
