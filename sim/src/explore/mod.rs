@@ -2,8 +2,10 @@
 
 mod checker;
 mod environment;
+mod explain;
 mod failure;
 mod faults;
+mod neighbours;
 mod pilot;
 mod replay_line;
 mod report;
@@ -13,8 +15,10 @@ mod sweep;
 
 pub use checker::{Checker, check};
 pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_shard};
+pub use explain::{CriticalPair, Explanation, Moment};
 pub use failure::Failure;
 pub use faults::Faults;
+pub use neighbours::{Neighbour, SUFFIXES};
 pub use report::{ArmCount, FirstFailure, Report};
 pub use shrink::Shrunk;
 

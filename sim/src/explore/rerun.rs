@@ -21,6 +21,9 @@ const MUCH_LONGER: u64 = 4;
 /// Steps that any execution may take.
 const SHORT: u64 = 10_000;
 
+/// Steps of all reruns of one seed, beyond which nothing more is tried.
+const MOST_STEPS: u64 = 40_000_000;
+
 /// An execution under a list of turns.
 pub(super) struct Run {
     /// The rule that broke.
@@ -67,16 +70,20 @@ enum Answer {
     Trace(Box<Trace>),
 }
 
+/// An answer, the steps it took, and whether its thread must run no other execution.
+type Answered = (Answer, u64, bool);
+
 /// One seed of one program, to be run again.
 pub(super) struct Reruns<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     checker: &'env Checker,
     seed: u64,
     body: &'env (dyn Fn() + Sync),
-    worker: Option<(Sender<Job>, Receiver<(Answer, bool)>)>,
+    worker: Option<(Sender<Job>, Receiver<Answered>)>,
     pilot: Option<Pilot>,
-    /// Executions so far.
+    /// Executions so far, and their steps.
     pub(super) count: u64,
+    steps: u64,
 }
 
 /// Calls `with` with reruns of `seed`, which took `steps` steps and broke `rule`.
@@ -95,11 +102,16 @@ pub(super) fn with<R>(
     }
     let checker = &checker;
     std::thread::scope(|scope| {
-        with(&mut Reruns { scope, checker, seed, body, worker: None, pilot: None, count: 0 })
+        with(&mut Reruns { scope, checker, seed, body, worker: None, pilot: None, count: 0, steps: 0 })
     })
 }
 
 impl Reruns<'_, '_> {
+    /// Whether so much was run that it is time to be content.
+    pub(super) fn is_enough(&self) -> bool {
+        self.steps > MOST_STEPS
+    }
+
     /// Runs `plan`.
     pub(super) fn turns(&mut self, plan: Vec<Stretch>) -> Run {
         match self.ask(Job::Turns(plan)) {
@@ -153,14 +165,15 @@ impl Reruns<'_, '_> {
         self.count += 1;
         let (jobs, answers) = self.worker.take().unwrap_or_else(|| self.start());
         let answer = jobs.send(job).ok().and_then(|()| answers.recv().ok());
-        let Some((answer, retire)) = answer else { panic!("the thread of a rerun has died") };
+        let Some((answer, steps, retire)) = answer else { panic!("the thread of a rerun died") };
+        self.steps += steps;
         if !retire {
             self.worker = Some((jobs, answers));
         }
         answer
     }
 
-    fn start(&self) -> (Sender<Job>, Receiver<(Answer, bool)>) {
+    fn start(&self) -> (Sender<Job>, Receiver<Answered>) {
         let (jobs, todo) = channel::<Job>();
         let (done, answers) = channel();
         let (checker, seed, body) = (self.checker, self.seed, self.body);
@@ -168,7 +181,7 @@ impl Reruns<'_, '_> {
             let execution = Execution::new(checker.stack_bytes);
             while let Ok(job) = todo.recv() {
                 let answer = carry_out(checker, &execution, seed, body, job);
-                let retire = answer.1;
+                let retire = answer.2;
                 if done.send(answer).is_err() || retire {
                     break;
                 }
@@ -188,7 +201,7 @@ fn carry_out(
     seed: u64,
     body: &(dyn Fn() + Sync),
     job: Job,
-) -> (Answer, bool) {
+) -> Answered {
     let (trace, retire) = match job {
         Job::Turns(plan) => {
             let strategy = Strategy::Turns(Box::new(Turns::new(plan)));
@@ -198,13 +211,13 @@ fn carry_out(
                 unreachable!("an execution keeps its strategy");
             };
             let (taken, choices, ends) = turns.into_taken(outcome.steps);
-            return (Answer::Run(Run { rule, taken, choices, ends }), outcome.retire);
+            return (Answer::Run(Run { rule, taken, choices, ends }), outcome.steps, outcome.retire);
         }
         Job::Pct(depth, seed_of_draws, pilot) => {
             let strategy = |draws: &mut Draws| pct(depth, seed_of_draws, &pilot, draws);
             let outcome = execution.run(seed, &checker.setup, strategy, body, None);
             let rule = outcome.failure.map(|failure| failure.rule);
-            return (Answer::Failed(rule), outcome.retire);
+            return (Answer::Failed(rule), outcome.steps, outcome.retire);
         }
         Job::RecordPct(depth, seed_of_draws, pilot) => {
             let strategy = |draws: &mut Draws| pct(depth, seed_of_draws, &pilot, draws);
@@ -224,7 +237,8 @@ fn carry_out(
             (trace, retire)
         }
     };
-    (Answer::Trace(Box::new(trace)), retire)
+    let steps = trace.steps;
+    (Answer::Trace(Box::new(trace)), steps, retire)
 }
 
 fn pct(depth: u32, seed: u64, pilot: &Pilot, draws: &mut Draws) -> Strategy {

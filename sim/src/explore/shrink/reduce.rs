@@ -15,22 +15,27 @@ use crate::scheduler::Stretch;
 
 /// Executions that delta debugging may take.
 const MOST_RERUNS: u64 = 20_000;
+/// With no more preemptions than this, shifted turns are not tried.
+const EASY: usize = 2;
+/// By how much later turns of a task are moved when one is left out.
+const SHIFTS: [i64; 8] = [-1, -2, -3, -4, 1, 2, 3, 4];
 /// Depths of PCT that are tried, executions of each, and failures of each that are reduced.
 const MOST_DEPTH: u32 = 4;
 const SAMPLES: u64 = 3_000;
 const MOST_HITS: usize = 3;
 /// Executions that the search from below may take for each number of preemptions.
-const MOST_SEARCHED: usize = 20_000;
+const MOST_SEARCHED: usize = 40_000;
 
 /// Leaves out of `best` what is not needed to break `rule`.
 pub(super) fn reduce(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> Run {
     let limit = reruns.count + MOST_RERUNS;
+    let full = |reruns: &Reruns<'_, '_>| reruns.count >= limit || reruns.is_enough();
     loop {
         let before = best.cost();
         let mut size = best.taken.len().div_ceil(2);
         while size > 0 {
             let mut at = 0;
-            while at < best.taken.len() && reruns.count < limit {
+            while at < best.taken.len() && !full(reruns) {
                 let mut plan = best.taken.clone();
                 plan.drain(at..(at + size).min(plan.len()));
                 match better(reruns, rule, &best, plan) {
@@ -59,10 +64,39 @@ pub(super) fn reduce(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> 
                 best = better(reruns, rule, &best, plan).unwrap_or(best);
             }
         }
-        if best.cost() == before || reruns.count >= limit {
+        if best.cost() == before && best.preemptions() > EASY {
+            best = reduce_shifted(reruns, rule, best, limit);
+        }
+        if best.cost() == before || full(reruns) {
             return best;
         }
     }
+}
+
+/// Leaves single turns out where that alone would move the rest: a task that is disturbed less
+/// retries less, so its later steps come earlier.
+fn reduce_shifted(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run, limit: u64) -> Run {
+    let mut at = 0;
+    while at < best.taken.len() && reruns.count < limit && !reruns.is_enough() {
+        let mut plan = best.taken.clone();
+        plan.remove(at);
+        let mut tasks: Vec<u32> = plan[at..].iter().map(|stretch| stretch.task).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
+        let shifts = tasks.iter().flat_map(|&task| SHIFTS.map(|shift| (task, shift)));
+        let shorter = shifts.into_iter().find_map(|(task, shift)| {
+            let mut plan = plan.clone();
+            for stretch in plan[at..].iter_mut().filter(|stretch| stretch.task == task) {
+                stretch.cut = stretch.cut.map(|cut| cut.saturating_add_signed(shift));
+            }
+            better(reruns, rule, &best, plan)
+        });
+        match shorter {
+            Some(run) => best = run,
+            None => at += 1,
+        }
+    }
+    best
 }
 
 /// The execution under `plan`, if it breaks the rule and is simpler than `best`.
@@ -74,7 +108,7 @@ fn better(reruns: &mut Reruns<'_, '_>, rule: &str, best: &Run, plan: Vec<Stretch
 /// Looks with PCT, which preempts as often as its depth says, for executions simpler than `best`.
 pub(super) fn sample(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> Run {
     let mut depth = 1;
-    while depth <= MOST_DEPTH.min(best.preemptions() as u32) {
+    while depth <= MOST_DEPTH.min(best.preemptions() as u32) && !reruns.is_enough() {
         let hits = (0..SAMPLES).filter_map(|draws| reruns.pct(depth, draws, rule));
         let found: Vec<_> = hits.take(MOST_HITS).collect();
         depth += 1;
@@ -114,7 +148,7 @@ fn search_with(reruns: &mut Reruns<'_, '_>, rule: &str, bound: usize) -> (Option
     let mut todo: Vec<Vec<Stretch>> = vec![Vec::new()];
     let mut tried = 0;
     while let Some(prefix) = todo.pop() {
-        if tried >= MOST_SEARCHED {
+        if tried >= MOST_SEARCHED || reruns.is_enough() {
             return (None, false);
         }
         tried += 1;
