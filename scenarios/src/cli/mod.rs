@@ -1,12 +1,15 @@
 //! Commands, one file each, and what they share. Names, flags, JSON keys and exit statuses are a
 //! contract.
 
+mod explain;
 mod list;
 mod mutants;
 mod output;
 mod progress;
 mod replay;
 mod run;
+mod selection;
+mod shrink;
 mod signals;
 mod sweep;
 mod tour;
@@ -68,6 +71,10 @@ enum Command {
     Mutants(mutants::Arguments),
     /// Runs a seed file or a script again: does it fail as recorded?
     Replay(replay::Arguments),
+    /// Makes a failure small: few preemptions, drawn, and as a script.
+    Shrink(shrink::Arguments),
+    /// Finds the two operations whose order makes the difference between failure and success.
+    Explain(explain::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -82,6 +89,8 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Sweep(arguments)) => sweep::run(&arguments),
                 Some(Command::Mutants(arguments)) => mutants::run(&arguments),
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
+                Some(Command::Shrink(arguments)) => shrink::run(&arguments),
+                Some(Command::Explain(arguments)) => explain::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");
