@@ -1,5 +1,7 @@
 //! Judging committed seeds: does a seed still fail as recorded, and is what it found still mended?
 
+use holdup::explore::{Neighbour, SUFFIXES};
+use holdup::script::Script;
 use holdup::{Failure, Scheduler};
 
 use crate::scenario::Scenario;
@@ -12,6 +14,19 @@ pub struct Replayed {
     pub by_script: Option<Result<(), Failure>>,
     /// What failed under the entry's scheduler and seed.
     pub by_seed: Result<(), Failure>,
+    /// Where the script left its path, if it did: `diverged at turn 3 of 5`.
+    pub divergence: Option<String>,
+}
+
+/// An entry that does what it records, if only nearly.
+#[derive(Clone, Debug)]
+pub struct AsRecorded {
+    /// One sentence on how.
+    pub says: String,
+    /// Where its script left its path, if it did.
+    pub divergence: Option<String>,
+    /// The neighbour of its script that had to be looked for, if it does not itself.
+    pub neighbour: Option<Neighbour>,
 }
 
 /// Runs an entry again: its script, if it has one, and its seed, under its mutant or under `mutant`
@@ -23,10 +38,14 @@ pub fn replay(
     mutant: Option<&'static str>,
 ) -> Replayed {
     let seed = checked.entry.seed;
-    let run = |scheduler: &Scheduler| one(scenario, scheduler, seed, mutant);
+    let script = checked.script.as_ref().map(|script| {
+        let checker = scenario.checker(&Scheduler::Script(script.clone()), mutant);
+        checker.trace(seed, &scenario.body)
+    });
     Replayed {
-        by_script: checked.script.as_ref().map(|script| run(&Scheduler::Script(script.clone()))),
-        by_seed: run(&checked.scheduler),
+        divergence: script.as_ref().and_then(|trace| trace.divergence.clone()),
+        by_script: script.map(|trace| trace.failure.map_or(Ok(()), Err)),
+        by_seed: one(scenario, &checked.scheduler, seed, mutant),
     }
 }
 
@@ -45,17 +64,20 @@ pub fn one(
     trace.failure.map_or(Ok(()), Err)
 }
 
-/// Whether an entry does today what it records: fail with its rule, or pass where it has none.
+/// Whether an entry does today what it records: fail with its rule, or pass where it has none. Where
+/// neither its seed nor its script do, their neighbours are tried.
 ///
 /// # Errors
 ///
 /// One sentence that says what happened instead.
-pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<String, String> {
+pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<AsRecorded, String> {
     let entry = &checked.entry;
     let replayed = replay(scenario, checked, checked.mutant);
+    let divergence = replayed.divergence.clone();
+    let plainly = |says: String| Ok(AsRecorded { says, divergence, neighbour: None });
     if entry.mutant.is_none() && entry.rule.is_none() {
         return match replayed.failure() {
-            None => Ok("passes, as recorded".into()),
+            None => plainly("passes, as recorded".into()),
             Some(failure) => Err(format!("was recorded as passing, but {}", says(failure))),
         };
     }
@@ -65,15 +87,50 @@ pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<String
     };
     let rule = entry.rule.as_deref().unwrap_or("any rule");
     match (&replayed.by_script, &replayed.by_seed) {
-        (_, by_seed) if expected(by_seed) => Ok(format!("fails with {rule}, as recorded")),
-        (Some(by_script), _) if expected(by_script) => Ok(format!(
+        (_, by_seed) if expected(by_seed) => plainly(format!("fails with {rule}, as recorded")),
+        (Some(by_script), _) if expected(by_script) => plainly(format!(
             "fails with {rule} under its script, as recorded; the seed alone no longer reaches it"
         )),
-        _ => Err(match replayed.failure() {
+        _ => nearly(scenario, checked, &replayed).ok_or_else(|| match replayed.failure() {
             Some(failure) => format!("was recorded as failing with {rule}, but {}", says(failure)),
             None => no_longer(scenario, checked),
         }),
     }
+}
+
+/// The neighbour that does what the entry records.
+fn nearly(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -> Option<AsRecorded> {
+    let (entry, script) = (&checked.entry, checked.script.clone().unwrap_or_default());
+    let checker = scenario.checker(&checked.scheduler, checked.mutant);
+    let found = checker.neighbour(entry.seed, &script, entry.rule.as_deref(), &scenario.body)?;
+    let how = replayed.divergence.as_deref();
+    let says = by_neighbour(entry.rule.as_deref().unwrap_or("any rule"), how, &script, &found);
+    let divergence = replayed.divergence.clone();
+    Some(AsRecorded { says, divergence, neighbour: Some(found) })
+}
+
+/// Says that a script is to be renewed, and which neighbour of it still breaks `rule`.
+#[must_use]
+pub fn by_neighbour(
+    rule: &str,
+    divergence: Option<&str>,
+    script: &Script,
+    found: &Neighbour,
+) -> String {
+    let how = match divergence {
+        Some(how) => format!("its script {how}"),
+        None if script.turns.is_empty() => "it has no script".into(),
+        None => "its script misses the bug".into(),
+    };
+    format!(
+        "fails with {rule} nearby: {how}, but {} of its {} turns and then random suffix {} meet it \
+         (neighbour {} of {}); give it a new script",
+        found.turns,
+        script.turns.len(),
+        found.suffix,
+        found.tried,
+        (script.turns.len() as u64 + 1) * SUFFIXES
+    )
 }
 
 /// Whether an entry holds what it was committed for: with its mutant it fails as recorded, and

@@ -1,6 +1,7 @@
 //! Commands, one file each, and what they share. Names, flags, JSON keys and exit statuses are a
 //! contract.
 
+mod diff;
 mod explain;
 mod list;
 mod mutants;
@@ -75,6 +76,8 @@ enum Command {
     Shrink(shrink::Arguments),
     /// Finds the two operations whose order makes the difference between failure and success.
     Explain(explain::Arguments),
+    /// Compares two executions of a scenario, task by task.
+    Diff(diff::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -91,6 +94,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
                 Some(Command::Shrink(arguments)) => shrink::run(&arguments),
                 Some(Command::Explain(arguments)) => explain::run(&arguments),
+                Some(Command::Diff(arguments)) => diff::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

@@ -3,13 +3,13 @@
 //! An entry is written `FILE.toml#2`, counted from 0; without a number it is the only one of its
 //! file. In one word, as `diff` wants it, an execution is `SCENARIO:SEED[:SCHEDULER[:MUTANT]]`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use holdup::trace::Trace;
 use holdup::{Checker, Scheduler};
 use holdup_scenarios::numbers::parse_seed;
-use holdup_scenarios::seed_file::{SeedEntry, SeedFile};
+use holdup_scenarios::seed_file::SeedFile;
 use holdup_scenarios::{Scenario, registry};
 
 use super::scheduler;
@@ -39,8 +39,6 @@ pub(super) struct Selection {
     pub(super) mutant: Option<&'static str>,
     /// The script of its seed-file entry.
     script: Option<holdup::script::Script>,
-    /// The folder of seed files and the entry it comes from.
-    pub(super) entry: Option<(PathBuf, SeedEntry)>,
 }
 
 impl Which {
@@ -73,7 +71,7 @@ fn select(
         Some(name) => Some(registry::find_mutant(scenario, name)?.name),
         None => None,
     };
-    Ok(Selection { scenario, seed, scheduler, mutant, script: None, entry: None })
+    Ok(Selection { scenario, seed, scheduler, mutant, script: None })
 }
 
 /// The execution that `word` names.
@@ -120,14 +118,12 @@ fn entry(word: &str) -> anyhow::Result<Selection> {
     let Some(checked) = file.entries.get(index) else {
         bail!("{path} has no entry {index}; it has {n}, counted from 0");
     };
-    let folder = file.path.parent().and_then(Path::parent).map_or("..".into(), PathBuf::from);
     Ok(Selection {
         scenario: file.scenario,
         seed: checked.entry.seed,
         scheduler: checked.scheduler.clone(),
         mutant: checked.mutant,
         script: checked.script.clone(),
-        entry: Some((folder, checked.entry.clone())),
     })
 }
 

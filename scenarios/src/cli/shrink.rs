@@ -68,8 +68,7 @@ fn script(selection: &Selection, shrunk: &Shrunk) -> String {
     let Some(script) = &shrunk.script else {
         return format!("no script leads there; the schedule is\n{}\n", shrunk.schedule);
     };
-    let mutant =
-        selection.mutant.map(|mutant| format!("# mutant: {mutant}\n")).unwrap_or_default();
+    let mutant = selection.mutant.map(|mutant| format!("# mutant: {mutant}\n")).unwrap_or_default();
     let none = if script.turns.is_empty() { "# no turn is needed\n" } else { "" };
     format!(
         "# scenario: {}\n{mutant}# rule: {}\n# seed: {}\n{none}{script}",
@@ -77,11 +76,7 @@ fn script(selection: &Selection, shrunk: &Shrunk) -> String {
     )
 }
 
-fn write(
-    folder: &std::path::Path,
-    selection: &Selection,
-    shrunk: &Shrunk,
-) -> anyhow::Result<()> {
+fn write(folder: &std::path::Path, selection: &Selection, shrunk: &Shrunk) -> anyhow::Result<()> {
     let note = format!("shrunk to {} preemptions", shrunk.preemptions);
     let entry = SeedEntry {
         scheduler: selection.scheduler.to_string(),

@@ -4,8 +4,7 @@
 //! it that fits, the longest first, the execution goes on at random under some seeds; one that
 //! breaks the rule is a neighbour, from which a new script can be shrunk.
 
-use super::Checker;
-use super::rerun;
+use super::{Checker, Failure, rerun};
 use crate::script::Script;
 use crate::trace::Trace;
 
@@ -27,7 +26,7 @@ pub struct Neighbour {
 
 impl Checker {
     /// Looks among the neighbours of `script` for one that breaks `rule`, or any rule if none is
-    /// given. `fits` turns of it can be kept at most.
+    /// given. Only beginnings of it that can be kept are gone on from.
     ///
     /// # Panics
     ///
@@ -36,21 +35,20 @@ impl Checker {
         &self,
         seed: u64,
         script: &Script,
-        fits: usize,
         rule: Option<&str>,
         body: &(dyn Fn() + Sync),
     ) -> Option<Neighbour> {
         let steps = self.setup.max_steps;
         rerun::with(self, seed, steps, "", body, |reruns| {
-            for turns in (0..=fits.min(script.turns.len())).rev() {
+            for turns in (0..=script.turns.len()).rev() {
                 for suffix in 0..SUFFIXES {
                     let trace = reruns.neighbour(script.clone(), turns, suffix);
-                    let breaks = trace
-                        .failure
-                        .as_ref()
-                        .is_some_and(|failure| rule.is_none_or(|rule| failure.rule == rule));
-                    // One that leaves the prefix is no neighbour, but a failure all the same.
-                    if breaks {
+                    if trace.divergence.is_some() {
+                        // This beginning does not fit; a shorter one may.
+                        break;
+                    }
+                    let breaks = |failure: &Failure| rule.is_none_or(|rule| failure.rule == rule);
+                    if trace.failure.as_ref().is_some_and(breaks) {
                         return Some(Neighbour { turns, suffix, tried: reruns.count, trace });
                     }
                 }

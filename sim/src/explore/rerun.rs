@@ -10,9 +10,7 @@ use std::thread::{Builder, Scope};
 use super::shrink::slices;
 use super::{Checker, pilot};
 use crate::core::{Draws, Execution};
-use crate::scheduler::{
-    Choice, Depth, Pilot, Scheduler, Scripted, Strategy, Stretch, Turns,
-};
+use crate::scheduler::{Choice, Depth, Pilot, Scheduler, Scripted, Strategy, Stretch, Turns};
 use crate::script::Script;
 use crate::trace::{SwitchReason, Trace, What};
 
@@ -102,7 +100,16 @@ pub(super) fn with<R>(
     }
     let checker = &checker;
     std::thread::scope(|scope| {
-        with(&mut Reruns { scope, checker, seed, body, worker: None, pilot: None, count: 0, steps: 0 })
+        with(&mut Reruns {
+            scope,
+            checker,
+            seed,
+            body,
+            worker: None,
+            pilot: None,
+            count: 0,
+            steps: 0,
+        })
     })
 }
 
@@ -211,7 +218,11 @@ fn carry_out(
                 unreachable!("an execution keeps its strategy");
             };
             let (taken, choices, ends) = turns.into_taken(outcome.steps);
-            return (Answer::Run(Run { rule, taken, choices, ends }), outcome.steps, outcome.retire);
+            return (
+                Answer::Run(Run { rule, taken, choices, ends }),
+                outcome.steps,
+                outcome.retire,
+            );
         }
         Job::Pct(depth, seed_of_draws, pilot) => {
             let strategy = |draws: &mut Draws| pct(depth, seed_of_draws, &pilot, draws);

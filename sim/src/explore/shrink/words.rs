@@ -28,8 +28,9 @@ pub(super) fn script(
     };
     let named = in_words(trace, &anchors(trace));
     let counted = in_words(trace, &[]);
-    let (mut script, mut again) =
-        [named, counted].into_iter().find_map(|script| keeps(&script).map(|again| (script, again)))?;
+    let (mut script, mut again) = [named, counted]
+        .into_iter()
+        .find_map(|script| keeps(&script).map(|again| (script, again)))?;
     let mut at = script.turns.len();
     while at > 0 {
         at -= 1;
@@ -88,9 +89,8 @@ fn ends(trace: &Trace) -> Vec<(u64, Option<Until>)> {
 /// The turns of a stretch from own step `from` that is taken off before its own step `end`.
 fn cut(stretch: Stretch, from: u64, end: u64, anchors: &[Anchor]) -> Vec<Until> {
     // What comes in the wake of the step at which it was taken off belongs to this stretch.
-    let within = |anchor: &&Anchor| {
-        anchor.task == stretch.task && (from..end).contains(&anchor.own)
-    };
+    let within =
+        |anchor: &&Anchor| anchor.task == stretch.task && (from..end).contains(&anchor.own);
     let within: Vec<&Anchor> = anchors.iter().filter(within).collect();
     let best = within.iter().enumerate().rev().find_map(|(i, anchor)| {
         // A shorter text may stand in an earlier, longer one.
