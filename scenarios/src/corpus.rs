@@ -18,10 +18,12 @@ pub struct Replayed {
     pub divergence: Option<String>,
 }
 
-/// An entry that does what it records, if only nearly.
+/// What an entry does today.
 #[derive(Clone, Debug)]
-pub struct AsRecorded {
-    /// One sentence on how.
+pub struct Verdict {
+    /// Whether that is what it records, if only nearly.
+    pub as_recorded: bool,
+    /// One sentence on it.
     pub says: String,
     /// Where its script left its path, if it did.
     pub divergence: Option<String>,
@@ -66,19 +68,20 @@ pub fn one(
 
 /// Whether an entry does today what it records: fail with its rule, or pass where it has none. Where
 /// neither its seed nor its script do, their neighbours are tried.
-///
-/// # Errors
-///
-/// One sentence that says what happened instead.
-pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<AsRecorded, String> {
+#[must_use]
+pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Verdict {
     let entry = &checked.entry;
     let replayed = replay(scenario, checked, checked.mutant);
-    let divergence = replayed.divergence.clone();
-    let plainly = |says: String| Ok(AsRecorded { says, divergence, neighbour: None });
+    let verdict = |as_recorded: bool, says: String| {
+        let divergence = replayed.divergence.clone();
+        Verdict { as_recorded, says, divergence, neighbour: None }
+    };
     if entry.mutant.is_none() && entry.rule.is_none() {
         return match replayed.failure() {
-            None => plainly("passes, as recorded".into()),
-            Some(failure) => Err(format!("was recorded as passing, but {}", says(failure))),
+            None => verdict(true, "passes, as recorded".into()),
+            Some(failure) => {
+                verdict(false, format!("was recorded as passing, but {}", says(failure)))
+            }
         };
     }
     let expected = |outcome: &Result<(), Failure>| match outcome {
@@ -87,26 +90,37 @@ pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<AsReco
     };
     let rule = entry.rule.as_deref().unwrap_or("any rule");
     match (&replayed.by_script, &replayed.by_seed) {
-        (_, by_seed) if expected(by_seed) => plainly(format!("fails with {rule}, as recorded")),
-        (Some(by_script), _) if expected(by_script) => plainly(format!(
-            "fails with {rule} under its script, as recorded; the seed alone no longer reaches it"
-        )),
-        _ => nearly(scenario, checked, &replayed).ok_or_else(|| match replayed.failure() {
-            Some(failure) => format!("was recorded as failing with {rule}, but {}", says(failure)),
-            None => no_longer(scenario, checked),
+        (_, by_seed) if expected(by_seed) => {
+            verdict(true, format!("fails with {rule}, as recorded"))
+        }
+        (Some(by_script), _) if expected(by_script) => verdict(
+            true,
+            format!(
+                "fails with {rule} under its script, as recorded; the seed alone no longer \
+                 reaches it"
+            ),
+        ),
+        _ => nearly(scenario, checked, &replayed).unwrap_or_else(|| {
+            let says = match replayed.failure() {
+                Some(failure) => {
+                    format!("was recorded as failing with {rule}, but {}", says(failure))
+                }
+                None => no_longer(scenario, checked, &replayed),
+            };
+            verdict(false, says)
         }),
     }
 }
 
 /// The neighbour that does what the entry records.
-fn nearly(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -> Option<AsRecorded> {
+fn nearly(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -> Option<Verdict> {
     let (entry, script) = (&checked.entry, checked.script.clone().unwrap_or_default());
     let checker = scenario.checker(&checked.scheduler, checked.mutant);
     let found = checker.neighbour(entry.seed, &script, entry.rule.as_deref(), &scenario.body)?;
     let how = replayed.divergence.as_deref();
     let says = by_neighbour(entry.rule.as_deref().unwrap_or("any rule"), how, &script, &found);
     let divergence = replayed.divergence.clone();
-    Some(AsRecorded { says, divergence, neighbour: Some(found) })
+    Some(Verdict { as_recorded: true, says, divergence, neighbour: Some(found) })
 }
 
 /// Says that a script is to be renewed, and which neighbour of it still breaks `rule`.
@@ -141,7 +155,10 @@ pub fn by_neighbour(
 /// One sentence that says what is wrong and what to do.
 pub fn holds(scenario: &Scenario, checked: &CheckedEntry) -> Result<(), String> {
     if checked.mutant.is_some() {
-        as_recorded(scenario, checked)?;
+        let verdict = as_recorded(scenario, checked);
+        if !verdict.as_recorded {
+            return Err(verdict.says);
+        }
     }
     // Found in real code, or by a mutant: in either case today's code must pass.
     match replay(scenario, checked, None).failure() {
@@ -180,16 +197,22 @@ impl Replayed {
     }
 }
 
-fn no_longer(scenario: &Scenario, checked: &CheckedEntry) -> String {
+fn no_longer(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -> String {
     let entry = &checked.entry;
     let Some(mutant) = checked.mutant else {
         return "was recorded as failing, but passes".into();
     };
+    let seed = entry.seed;
+    let what = match (&checked.script, &replayed.divergence) {
+        (None, _) => format!("seed {seed} no longer reaches"),
+        (Some(_), None) => format!("neither seed {seed} nor its script reaches"),
+        (Some(_), Some(how)) => format!("its script {how}, and seed {seed} no longer reaches"),
+    };
     format!(
-        "seed {} no longer reaches the bug {mutant}: the code has moved under it; find a new one with \
-         `holdup sweep {} --mutant {mutant} --scheduler {} --seed-files seeds`, and give the entry a \
-         script, which survives edits",
-        entry.seed, scenario.name, entry.scheduler
+        "{what} the bug {mutant}, nor does a neighbour: the code has moved under it; find a new one \
+         with `holdup sweep {} --mutant {mutant} --scheduler {} --seed-files seeds`, which also \
+         gives it a script, which survives edits",
+        scenario.name, entry.scheduler
     )
 }
 

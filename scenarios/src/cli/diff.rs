@@ -12,6 +12,10 @@ use super::{Exit, output};
 
 /// Equal lines that are shown around a difference.
 const CONTEXT: usize = 2;
+/// Lines of one side alone that are shown in a row.
+const MOST_ALONE: usize = 8;
+/// Turns that are shown.
+const MOST_TURNS: usize = 20;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "An execution is SCENARIO:SEED[:SCHEDULER[:MUTANT]], such as \
@@ -120,8 +124,8 @@ impl Line {
     }
 }
 
-/// `writer*, reader, writer`: who ran in turn; a star where the scheduler took the task off.
-fn turns(trace: &Trace) -> String {
+/// Who ran in turn; a star where the scheduler took the task off.
+fn turns(trace: &Trace) -> Vec<String> {
     let name = |task: u32| trace.tasks.get(task as usize).map_or("?", |task| &task.name);
     let mut turns = Vec::new();
     let mut running = 0;
@@ -135,7 +139,18 @@ fn turns(trace: &Trace) -> String {
         }
     }
     turns.push(name(running).to_owned());
-    turns.join(", ")
+    turns
+}
+
+/// `writer*, reader, writer`, of long lists the part where they begin to differ.
+fn turns_text(turns: &[String], other: &[String]) -> String {
+    let common = turns.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let from = if turns.len() <= MOST_TURNS { 0 } else { common.saturating_sub(2) };
+    let to = turns.len().min(from + MOST_TURNS);
+    let before = if from > 0 { format!("(… {from} the same) ") } else { String::new() };
+    let left = turns.len() - to;
+    let after = if left > 0 { format!(" (… {left} more)") } else { String::new() };
+    format!("{before}{}{after}", turns[from..to].join(", "))
 }
 
 fn verdict(trace: &Trace) -> String {
@@ -147,9 +162,10 @@ fn verdict(trace: &Trace) -> String {
 
 fn to_text(sides: &[Selection; 2], traces: &[Trace; 2], tasks: &[Task], width: usize) -> String {
     let mut text = String::new();
-    for ((letter, side), trace) in ["A", "B"].into_iter().zip(sides).zip(traces) {
-        let line = format!("{letter}  {}: {}", side.title(), verdict(trace));
-        let turns = format!("   turns: {}", turns(trace));
+    let both = [turns(&traces[0]), turns(&traces[1])];
+    for (i, letter) in ["A", "B"].into_iter().enumerate() {
+        let line = format!("{letter}  {}: {}", sides[i].title(), verdict(&traces[i]));
+        let turns = format!("   turns: {}", turns_text(&both[i], &both[1 - i]));
         for line in [line, turns] {
             text += &textwrap::fill(&line, textwrap::Options::new(width).subsequent_indent("   "));
             text.push('\n');
@@ -166,23 +182,28 @@ fn to_text(sides: &[Selection; 2], traces: &[Trace; 2], tasks: &[Task], width: u
             continue;
         }
         text += &format!("\n{}\n", task.name);
-        let mut hidden = 0;
+        let (mut same, mut alone, mut in_a_row) = (0, 0, 0);
         for (i, line) in task.lines.iter().enumerate() {
+            in_a_row = if matches!(line.mark(), '<' | '>') { in_a_row + 1 } else { 0 };
             let near = i.saturating_sub(CONTEXT)..(i + CONTEXT + 1).min(task.lines.len());
             if task.lines[near].iter().all(Line::is_equal) {
-                hidden += 1;
-                continue;
+                same += 1;
+            } else if in_a_row > MOST_ALONE {
+                alone += 1;
+            } else {
+                text += &unseen(std::mem::take(&mut alone), "more of one side alone");
+                text += &unseen(std::mem::take(&mut same), "the same");
+                text += &side_by_side(line, cell);
             }
-            text += &unseen(std::mem::take(&mut hidden));
-            text += &side_by_side(line, cell);
         }
-        text += &unseen(hidden);
+        text += &unseen(alone, "more of one side alone");
+        text += &unseen(same, "the same");
     }
     text
 }
 
-fn unseen(lines: usize) -> String {
-    if lines == 0 { String::new() } else { format!("  (… {lines} lines are the same)\n") }
+fn unseen(lines: usize, what: &str) -> String {
+    if lines == 0 { String::new() } else { format!("  (… {lines} lines, {what})\n") }
 }
 
 /// A line of both sides, as many rows as the longer cell needs.

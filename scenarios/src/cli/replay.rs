@@ -83,18 +83,18 @@ fn replay_seed_file(path: &Path, scenario: Option<&'static Scenario>) -> anyhow:
     }
     let rows = file.entries.iter().enumerate().map(|(index, checked)| {
         let verdict = corpus::as_recorded(file.scenario, checked);
-        let found = verdict.as_ref().ok().and_then(|how| how.neighbour.as_ref());
+        let found = verdict.neighbour.as_ref();
         Row {
             name: corpus::entry_name(&file, index),
             seed: checked.entry.seed,
             scheduler: checked.entry.scheduler.clone(),
             mutant: checked.mutant,
             expected: checked.entry.rule.clone(),
-            as_recorded: verdict.is_ok(),
-            divergence: verdict.as_ref().ok().and_then(|how| how.divergence.clone()),
+            as_recorded: verdict.as_recorded,
             neighbour: found.map(|found| (found.turns, found.suffix)),
             renewed: found.and_then(|found| new_script(file.scenario, checked.mutant, found)),
-            says: verdict.map_or_else(|sentence| sentence, |how| how.says),
+            divergence: verdict.divergence,
+            says: verdict.says,
             picture: None,
         }
     });
@@ -148,7 +148,8 @@ fn replay_script(
                 let now = other.as_ref().map_or("does not fail".into(), |failure| {
                     format!("fails with {}: {}", failure.rule, failure.message)
                 });
-                (false, format!("was recorded as failing with {rule}, but {now}"))
+                let how = divergence.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
+                (false, format!("was recorded as failing with {rule}, but {now}{how}"))
             }
         }
         (_, None) => (false, "does not fail".into()),

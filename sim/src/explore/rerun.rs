@@ -22,6 +22,9 @@ const SHORT: u64 = 10_000;
 /// Steps of all reruns of one seed, beyond which nothing more is tried.
 const MOST_STEPS: u64 = 40_000_000;
 
+/// Mean lengths of the runs of a random suffix, in turn.
+const RUNS: [u32; 4] = [1, 8, 32, 128];
+
 /// An execution under a list of turns.
 pub(super) struct Run {
     /// The rule that broke.
@@ -153,9 +156,13 @@ impl Reruns<'_, '_> {
         self.record(Strategy::Script(Scripted::new(script)))
     }
 
-    /// Runs the first `turns` turns of `script`, and from there at random under `suffix`.
+    /// Runs the first `turns` turns of `script`, and from there at random under `suffix`, every
+    /// other in longer runs: some bugs want tasks close together, some far apart.
     pub(super) fn neighbour(&mut self, script: Script, turns: usize, suffix: u64) -> Trace {
-        match self.ask(Job::Script(Box::new(Scripted::prefix(script, turns)), suffix)) {
+        match self.ask(Job::Script(
+            Box::new(Scripted::prefix(script, turns, RUNS[suffix as usize % 4])),
+            suffix,
+        )) {
             Answer::Trace(trace) => *trace,
             _ => unreachable!("a script is recorded"),
         }

@@ -17,6 +17,7 @@ mod once;
 mod rwlock;
 mod scheduler;
 mod script;
+mod shrink;
 mod spin;
 mod spin_lock;
 mod thread;
