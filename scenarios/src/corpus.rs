@@ -93,13 +93,17 @@ pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Verdict {
         (_, by_seed) if expected(by_seed) => {
             verdict(true, format!("fails with {rule}, as recorded"))
         }
-        (Some(by_script), _) if expected(by_script) => verdict(
-            true,
-            format!(
-                "fails with {rule} under its script, as recorded; the seed alone no longer \
-                 reaches it"
-            ),
-        ),
+        (Some(by_script), _) if expected(by_script) => {
+            let left = replayed.divergence.as_ref().map(|how| format!(", though it {how}"));
+            let left = left.unwrap_or_default();
+            verdict(
+                true,
+                format!(
+                    "fails with {rule} under its script, as recorded{left}; the seed alone no \
+                     longer reaches it"
+                ),
+            )
+        }
         _ => nearly(scenario, checked, &replayed).unwrap_or_else(|| {
             let says = match replayed.failure() {
                 Some(failure) => {

@@ -52,10 +52,13 @@ fn pair_text(pair: &CriticalPair, rule: &str) -> String {
         let note = |when: &str, note: &Option<String>| {
             note.as_ref().map(|note| format!("\n      {when} \"{note}\"")).unwrap_or_default()
         };
+        let what = format!("{} {}", moment.task, moment.what);
+        let options = textwrap::Options::new(usize::from(output::width()));
+        let order = format!("  {order} ");
+        let options = options.initial_indent(&order).subsequent_indent("       ");
         format!(
-            "  {order} {} {}{site}{}{}\n",
-            moment.task,
-            moment.what,
+            "{}{site}{}{}\n",
+            textwrap::fill(&what, options),
             note("after", &moment.note_before),
             note("before", &moment.note_after)
         )

@@ -24,7 +24,7 @@ const MOST_DEPTH: u32 = 4;
 const SAMPLES: u64 = 3_000;
 const MOST_HITS: usize = 3;
 /// Executions that the search from below may take for each number of preemptions.
-const MOST_SEARCHED: usize = 40_000;
+const MOST_SEARCHED: usize = 30_000;
 
 /// Leaves out of `best` what is not needed to break `rule`.
 pub(super) fn reduce(reruns: &mut Reruns<'_, '_>, rule: &str, mut best: Run) -> Run {
