@@ -158,8 +158,21 @@ fn mutants_has_the_promised_keys() {
 
     assert_keys(row, &["name", "catalogue", "scenario", "caught", "trials", "budget"]);
     assert_keys(row, &["executions_median", "executions_p95", "scheduler"]);
+    assert!(row["preemptions_median"].is_null());
     assert_eq!((&row["caught"], &row["trials"]), (&2.into(), &2.into()));
     assert!(row["catalogue"].is_array());
+}
+
+#[test]
+fn shrunk_mutants_take_as_many_preemptions_as_the_catalogue_says() {
+    let mutant = "invalidate.part_inside_hdr";
+    let rows = json(&["mutants", mutant, "--trials", "2", "--shrink", "--json"]);
+
+    for row in rows["mutants"].as_array().unwrap() {
+        assert_eq!((&row["preemptions_median"], &row["preemptions_known"]), (&1.into(), &1.into()));
+    }
+    let table = stdout(&["mutants", mutant, "--trials", "1", "--shrink"]);
+    assert!(table.contains("preemptions") && table.contains("known"), "{table}");
 }
 
 #[test]
