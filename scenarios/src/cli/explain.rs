@@ -35,14 +35,14 @@ fn to_text(selection: &Selection, explained: &Explanation) -> String {
     let Some(pair) = &explained.pair else {
         let picture = shrunk.trace.timeline();
         return format!(
-            "{heading}\n\n{}\n\nno pair of operations decides: every execution near this one fails\n",
+            "{heading}\n\n{}\n\nno pair of operations was found whose order decides\n",
             picture.trim_end()
         );
     };
     format!(
-        "{heading}\n\n{}\n\n{}",
+        "{heading}\n\nas near to success as it gets:\n{}\n\n{}",
         pair.failing.timeline().trim_end(),
-        pair_text(pair, shrunk.failure.rule.as_str())
+        pair_text(pair, &shrunk.failure.rule)
     )
 }
 

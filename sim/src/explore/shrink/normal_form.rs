@@ -64,3 +64,57 @@ fn run_of(slices: &[Slice], after: &[Vec<usize>], done: &[bool], task: u32) -> V
     }
     run
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::rerun;
+    use crate::explore::shrink::slices::stretches;
+    use crate::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    use crate::{Checker, Scheduler, thread};
+
+    #[test]
+    fn tasks_that_share_nothing_run_one_after_the_other() {
+        let body = || {
+            thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        let word = AtomicU32::new(0);
+                        (0..5).for_each(|_| _ = word.fetch_add(1, SeqCst));
+                    });
+                }
+            });
+        };
+        let trace = Checker::new("apart").scheduler(Scheduler::Random).trace(1, &body);
+
+        let plan = normal_form(&trace).unwrap();
+
+        assert!(stretches(&trace).len() > 10, "a random walk switches often");
+        // The first task spawns three, each runs, and then the first waits for all.
+        assert!(plan.len() <= 8, "{plan:?}");
+    }
+
+    #[test]
+    fn the_normal_form_of_a_failure_fails_alike() {
+        let body = || {
+            let count = AtomicU32::new(0);
+            let add_one = || count.store(count.load(SeqCst) + 1, SeqCst);
+            thread::scope(|scope| (0..3).for_each(|_| _ = scope.spawn(add_one)));
+            let count = count.into_inner();
+            assert!(count == 3, "C-{count}: all count");
+        };
+        let checker = Checker::new("lost").scheduler(Scheduler::Random);
+        let failing: Vec<_> = (0..100).map(|seed| checker.trace(seed, &body)).collect();
+        let failing = failing.iter().filter(|trace| trace.failure.is_some());
+
+        for trace in failing {
+            let rule = &trace.failure.as_ref().unwrap().rule;
+            let plan = normal_form(trace).unwrap();
+            let run = rerun::with(&checker, trace.seed, trace.steps, rule, &body, |reruns| {
+                reruns.turns(plan)
+            });
+            assert_eq!(run.rule.as_ref(), Some(rule), "seed {}", trace.seed);
+            assert!(run.taken.len() <= stretches(trace).len());
+        }
+    }
+}
