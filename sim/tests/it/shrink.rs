@@ -19,13 +19,14 @@ fn spawn<'scope>(
 
 /// Two tasks count in vain while others are busy elsewhere.
 fn lost_update() {
-    let (count, work) = (AtomicU32::new(0), SpinLock::new(0));
+    let (count, idle, work) = (AtomicU32::new(0), AtomicU32::new(0), SpinLock::new(0));
     thread::scope(|scope| {
         for role in ["left", "right"] {
             spawn(scope, role, || {
                 (0..5).for_each(|_| *work.lock() += 1);
                 let old = count.load(SeqCst);
                 note!("finds {old}");
+                (0..4).for_each(|_| _ = idle.load(SeqCst));
                 count.store(old + 1, SeqCst);
                 note!("stores {}", old + 1);
                 (0..5).for_each(|_| *work.lock() += 1);
@@ -68,8 +69,19 @@ fn deadlock() {
 }
 
 fn first_failure(checker: &Checker, body: &(dyn Fn() + Sync)) -> u64 {
-    let report = checker.clone().seeds(0..20_000).stop_at_first(true).run(body);
-    report.first_failure.expect("some seed fails").seed
+    failing_seeds(checker, body, 1)[0]
+}
+
+/// The lowest seeds that fail.
+fn failing_seeds(checker: &Checker, body: &(dyn Fn() + Sync), n: usize) -> Vec<u64> {
+    let mut from = 0;
+    let next = || {
+        let hunt = checker.clone().seeds(from..20_000).stop_at_first(true);
+        let seed = hunt.run(body).first_failure?.seed;
+        from = seed + 1;
+        Some(seed)
+    };
+    std::iter::from_fn(next).take(n).collect()
 }
 
 #[track_caller]
@@ -98,10 +110,13 @@ fn failures_shrink_to_the_preemptions_that_they_take() {
 
 #[test]
 fn a_script_names_preemptions_by_the_notes_before_them() {
-    let script = shrinks("random", "C-1", 1, lost_update).script.unwrap().to_string();
+    let checker = Checker::new("small").scheduler(Scheduler::Random);
 
-    assert!(script.contains("until \"finds 0\""), "{script}");
-    assert!(!script.contains("steps"), "{script}");
+    for seed in failing_seeds(&checker, &lost_update, 10) {
+        let script = checker.shrink(seed, &lost_update).unwrap().script.unwrap().to_string();
+        assert!(script.contains("until \"finds 0\""), "{script}");
+        assert!(!script.contains(" for "), "{script}");
+    }
 }
 
 #[test]
@@ -245,14 +260,8 @@ const EDITS: [Edit; 6] = [
 fn scripts() -> Vec<(u64, Script)> {
     let body = || buffer(Edit::default());
     let checker = Checker::new("buffer");
-    let mut from = 0;
-    let next = || {
-        let hunt = checker.clone().seeds(from..20_000).stop_at_first(true);
-        let seed = hunt.run(&body).first_failure?.seed;
-        from = seed + 1;
-        Some((seed, checker.shrink(seed, &body)?.script?))
-    };
-    std::iter::from_fn(next).take(8).collect()
+    let seeds = failing_seeds(&checker, &body, 8).into_iter();
+    seeds.map(|seed| (seed, checker.shrink(seed, &body).unwrap().script.unwrap())).collect()
 }
 
 #[test]
