@@ -85,3 +85,38 @@ pub(super) fn move_to_anchors(reruns: &mut Reruns<'_, '_>, rule: &str, mut best:
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::rerun;
+    use crate::scheduler::Stretch;
+    use crate::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    use crate::{Checker, note, thread};
+
+    #[test]
+    fn a_preemption_moves_behind_the_note_that_is_next_to_it() {
+        let body = || {
+            let (count, idle) = (AtomicU32::new(0), AtomicU32::new(0));
+            let add_one = || {
+                let old = count.load(SeqCst);
+                (0..3).for_each(|_| _ = idle.load(SeqCst));
+                note!("is about to store");
+                count.store(old + 1, SeqCst);
+            };
+            thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(add_one)));
+            assert!(count.into_inner() == 2, "C-1: both count");
+        };
+        let stretch = |task, cut| Stretch { task, cut };
+        // Taken off before the second of three idle loads, which are its own steps 2 to 4.
+        let plan = vec![stretch(0, None), stretch(1, Some(3)), stretch(2, None)];
+
+        let moved = rerun::with(&Checker::new("lost"), 0, 100, "C-1", &body, |reruns| {
+            let start = reruns.turns(plan);
+            assert_eq!((start.rule.as_deref(), start.preemptions()), (Some("C-1"), 1));
+            move_to_anchors(reruns, "C-1", start)
+        });
+
+        assert_eq!((moved.rule.as_deref(), moved.taken[1].cut), (Some("C-1"), Some(5)));
+    }
+}
