@@ -1,13 +1,17 @@
 //! Commands, one file each, and what they share. Names, flags, JSON keys and exit statuses are a
 //! contract.
 
+mod arms;
+mod coverage;
 mod diff;
 mod explain;
+mod guided;
 mod list;
 mod mutants;
 mod output;
 mod progress;
 mod replay;
+mod report;
 mod run;
 mod selection;
 mod shrink;
@@ -78,6 +82,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Compares two executions of a scenario, task by task.
     Diff(diff::Arguments),
+    /// Makes a page of what a store has, and sums it up.
+    Report(report::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -95,6 +101,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Shrink(arguments)) => shrink::run(&arguments),
                 Some(Command::Explain(arguments)) => explain::run(&arguments),
                 Some(Command::Diff(arguments)) => diff::run(&arguments),
+                Some(Command::Report(arguments)) => report::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::{Environment, Faults, Report, pilot, sweep};
 use crate::core::{Draws, Execution, Recorder, Setup};
-use crate::scheduler::{Scheduler, Strategy};
+use crate::scheduler::{Pilot, Scheduler, Strategy};
 use crate::trace::Trace;
 
 /// Seeds that [`check`] and `#[holdup::test]` run if nobody says otherwise.
@@ -208,11 +208,9 @@ impl Checker {
     pub(super) fn trace_hashed(&self, seed: u64, body: &(dyn Fn() + Sync)) -> (Trace, u64) {
         std::thread::scope(|scope| {
             let run = || {
-                let pilot = pilot::measure(self, body);
                 let execution = Execution::new(self.stack_bytes);
-                let strategy = |draws: &mut _| self.scheduler.strategy(&pilot, draws);
-                let (trace, hash, _) = self.record(&execution, seed, strategy, body);
-                (trace, hash)
+                let recorded = self.record(&execution, &pilot::measure(self, body), seed, body);
+                (recorded.trace, recorded.hash)
             };
             let builder = std::thread::Builder::new().name(format!("{}@{seed}", self.name));
             match builder.spawn_scoped(scope, run).map(std::thread::ScopedJoinHandle::join) {
@@ -223,15 +221,26 @@ impl Checker {
         })
     }
 
-    /// Runs one execution and writes down everything. The last value is whether the OS thread must
-    /// run no other.
+    /// Runs one seed in `execution` and writes down everything.
     pub(super) fn record(
         &self,
         execution: &Execution,
+        pilot: &Pilot,
         seed: u64,
-        strategy: impl FnOnce(&mut Draws) -> Strategy,
         body: &(dyn Fn() + Sync),
-    ) -> (Trace, u64, bool) {
+    ) -> Recorded {
+        let strategy = |draws: &mut _| self.scheduler.strategy(pilot, draws);
+        self.record_under(execution, strategy, seed, body)
+    }
+
+    /// Runs one seed under `strategy`, whatever the scheduler, and writes down everything.
+    pub(super) fn record_under(
+        &self,
+        execution: &Execution,
+        strategy: impl FnOnce(&mut Draws) -> Strategy,
+        seed: u64,
+        body: &(dyn Fn() + Sync),
+    ) -> Recorded {
         let recorder = Some(Box::<Recorder>::default());
         let outcome = execution.run(seed, &self.setup, strategy, body, recorder);
         let (strategy, recorder) = execution.take_results();
@@ -258,8 +267,19 @@ impl Checker {
             steps: outcome.steps,
             hash: outcome.hash,
         };
-        (trace, hash, outcome.retire)
+        Recorded { trace, hash, strategy, retire: outcome.retire }
     }
+}
+
+/// An execution that was written down.
+pub(super) struct Recorded {
+    pub(super) trace: Trace,
+    /// Over everything in it.
+    pub(super) hash: u64,
+    /// The scheduler, as it ended.
+    pub(super) strategy: Strategy,
+    /// The OS thread is not to run another.
+    pub(super) retire: bool,
 }
 
 /// Runs `body` under seeds 0 to 999, or what the environment asks for (`HOLDUP_SEED` and the

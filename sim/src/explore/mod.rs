@@ -1,10 +1,12 @@
 //! Running a program under many schedules: sweeps, failures, replays.
 
 mod checker;
+mod cover;
 mod environment;
 mod explain;
 mod failure;
 mod faults;
+mod guided;
 mod neighbours;
 mod pilot;
 mod replay_line;
@@ -18,6 +20,7 @@ pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_s
 pub use explain::{CriticalPair, Explanation, Moment};
 pub use failure::Failure;
 pub use faults::Faults;
+pub use guided::{Finding, Guided};
 pub use neighbours::{Neighbour, SUFFIXES};
 pub use report::{ArmCount, FirstFailure, Report};
 pub use shrink::Shrunk;

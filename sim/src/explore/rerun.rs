@@ -134,8 +134,8 @@ impl Reruns<'_, '_> {
     /// `rule`.
     pub(super) fn pct(&mut self, depth: u32, draws: u64, rule: &str) -> Option<Vec<Stretch>> {
         let pct = || self.checker.clone().scheduler(Scheduler::Pct(Depth::Fixed(depth)));
-        let pilot = *self.pilot.get_or_insert_with(|| pilot::measure(&pct(), self.body));
-        match self.ask(Job::Pct(depth, draws, pilot)) {
+        let pilot = self.pilot.get_or_insert_with(|| pilot::measure(&pct(), self.body)).clone();
+        match self.ask(Job::Pct(depth, draws, pilot.clone())) {
             Answer::Failed(None) => None,
             Answer::Failed(Some(broken)) if broken != rule => None,
             _ => {
@@ -239,20 +239,20 @@ fn carry_out(
         }
         Job::RecordPct(depth, seed_of_draws, pilot) => {
             let strategy = |draws: &mut Draws| pct(depth, seed_of_draws, &pilot, draws);
-            let (trace, _, retire) = checker.record(execution, seed, strategy, body);
-            (trace, retire)
+            let recorded = checker.record_under(execution, strategy, seed, body);
+            (recorded.trace, recorded.retire)
         }
         Job::Record(strategy) => {
-            let (trace, _, retire) = checker.record(execution, seed, |_| *strategy, body);
-            (trace, retire)
+            let recorded = checker.record_under(execution, |_| *strategy, seed, body);
+            (recorded.trace, recorded.retire)
         }
         Job::Script(script, suffix) => {
             let strategy = |draws: &mut Draws| {
                 draws.start(suffix);
                 Strategy::Script(*script)
             };
-            let (trace, _, retire) = checker.record(execution, seed, strategy, body);
-            (trace, retire)
+            let recorded = checker.record_under(execution, strategy, seed, body);
+            (recorded.trace, recorded.retire)
         }
     };
     let steps = trace.steps;
