@@ -1,5 +1,7 @@
 //! Judging committed seeds: does a seed still fail as recorded, and is what it found still mended?
 
+use holdup::explore::{Neighbour, SUFFIXES};
+use holdup::script::Script;
 use holdup::{Failure, Scheduler};
 
 use crate::scenario::Scenario;
@@ -12,6 +14,21 @@ pub struct Replayed {
     pub by_script: Option<Result<(), Failure>>,
     /// What failed under the entry's scheduler and seed.
     pub by_seed: Result<(), Failure>,
+    /// Where the script left its path, if it did: `diverged at turn 3 of 5`.
+    pub divergence: Option<String>,
+}
+
+/// What an entry does today.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Whether that is what it records, if only nearly.
+    pub as_recorded: bool,
+    /// One sentence on it.
+    pub says: String,
+    /// Where its script left its path, if it did.
+    pub divergence: Option<String>,
+    /// The neighbour of its script that had to be looked for, if it does not itself.
+    pub neighbour: Option<Neighbour>,
 }
 
 /// Runs an entry again: its script, if it has one, and its seed, under its mutant or under `mutant`
@@ -23,10 +40,14 @@ pub fn replay(
     mutant: Option<&'static str>,
 ) -> Replayed {
     let seed = checked.entry.seed;
-    let run = |scheduler: &Scheduler| one(scenario, scheduler, seed, mutant);
+    let script = checked.script.as_ref().map(|script| {
+        let checker = scenario.checker(&Scheduler::Script(script.clone()), mutant);
+        checker.trace(seed, &scenario.body)
+    });
     Replayed {
-        by_script: checked.script.as_ref().map(|script| run(&Scheduler::Script(script.clone()))),
-        by_seed: run(&checked.scheduler),
+        divergence: script.as_ref().and_then(|trace| trace.divergence.clone()),
+        by_script: script.map(|trace| trace.failure.map_or(Ok(()), Err)),
+        by_seed: one(scenario, &checked.scheduler, seed, mutant),
     }
 }
 
@@ -45,18 +66,22 @@ pub fn one(
     trace.failure.map_or(Ok(()), Err)
 }
 
-/// Whether an entry does today what it records: fail with its rule, or pass where it has none.
-///
-/// # Errors
-///
-/// One sentence that says what happened instead.
-pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<String, String> {
+/// Whether an entry does today what it records: fail with its rule, or pass where it has none. Where
+/// neither its seed nor its script do, their neighbours are tried.
+#[must_use]
+pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Verdict {
     let entry = &checked.entry;
     let replayed = replay(scenario, checked, checked.mutant);
+    let verdict = |as_recorded: bool, says: String| {
+        let divergence = replayed.divergence.clone();
+        Verdict { as_recorded, says, divergence, neighbour: None }
+    };
     if entry.mutant.is_none() && entry.rule.is_none() {
         return match replayed.failure() {
-            None => Ok("passes, as recorded".into()),
-            Some(failure) => Err(format!("was recorded as passing, but {}", says(failure))),
+            None => verdict(true, "passes, as recorded".into()),
+            Some(failure) => {
+                verdict(false, format!("was recorded as passing, but {}", says(failure)))
+            }
         };
     }
     let expected = |outcome: &Result<(), Failure>| match outcome {
@@ -65,15 +90,65 @@ pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<String
     };
     let rule = entry.rule.as_deref().unwrap_or("any rule");
     match (&replayed.by_script, &replayed.by_seed) {
-        (_, by_seed) if expected(by_seed) => Ok(format!("fails with {rule}, as recorded")),
-        (Some(by_script), _) if expected(by_script) => Ok(format!(
-            "fails with {rule} under its script, as recorded; the seed alone no longer reaches it"
-        )),
-        _ => Err(match replayed.failure() {
-            Some(failure) => format!("was recorded as failing with {rule}, but {}", says(failure)),
-            None => no_longer(scenario, checked),
+        (_, by_seed) if expected(by_seed) => {
+            verdict(true, format!("fails with {rule}, as recorded"))
+        }
+        (Some(by_script), _) if expected(by_script) => {
+            let left = replayed.divergence.as_ref().map(|how| format!(", though it {how}"));
+            let left = left.unwrap_or_default();
+            verdict(
+                true,
+                format!(
+                    "fails with {rule} under its script, as recorded{left}; the seed alone no \
+                     longer reaches it"
+                ),
+            )
+        }
+        _ => nearly(scenario, checked, &replayed).unwrap_or_else(|| {
+            let says = match replayed.failure() {
+                Some(failure) => {
+                    format!("was recorded as failing with {rule}, but {}", says(failure))
+                }
+                None => no_longer(scenario, checked, &replayed),
+            };
+            verdict(false, says)
         }),
     }
+}
+
+/// The neighbour that does what the entry records.
+fn nearly(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -> Option<Verdict> {
+    let (entry, script) = (&checked.entry, checked.script.clone().unwrap_or_default());
+    let checker = scenario.checker(&checked.scheduler, checked.mutant);
+    let found = checker.neighbour(entry.seed, &script, entry.rule.as_deref(), &scenario.body)?;
+    let how = replayed.divergence.as_deref();
+    let says = by_neighbour(entry.rule.as_deref().unwrap_or("any rule"), how, &script, &found);
+    let divergence = replayed.divergence.clone();
+    Some(Verdict { as_recorded: true, says, divergence, neighbour: Some(found) })
+}
+
+/// Says that a script is to be renewed, and which neighbour of it still breaks `rule`.
+#[must_use]
+pub fn by_neighbour(
+    rule: &str,
+    divergence: Option<&str>,
+    script: &Script,
+    found: &Neighbour,
+) -> String {
+    let how = match divergence {
+        Some(how) => format!("its script {how}"),
+        None if script.turns.is_empty() => "it has no script".into(),
+        None => "its script misses the bug".into(),
+    };
+    format!(
+        "fails with {rule} nearby: {how}, but {} of its {} turns and then random suffix {} meet it \
+         (neighbour {} of {}); give it a new script",
+        found.turns,
+        script.turns.len(),
+        found.suffix,
+        found.tried,
+        (script.turns.len() as u64 + 1) * SUFFIXES
+    )
 }
 
 /// Whether an entry holds what it was committed for: with its mutant it fails as recorded, and
@@ -84,7 +159,10 @@ pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Result<String
 /// One sentence that says what is wrong and what to do.
 pub fn holds(scenario: &Scenario, checked: &CheckedEntry) -> Result<(), String> {
     if checked.mutant.is_some() {
-        as_recorded(scenario, checked)?;
+        let verdict = as_recorded(scenario, checked);
+        if !verdict.as_recorded {
+            return Err(verdict.says);
+        }
     }
     // Found in real code, or by a mutant: in either case today's code must pass.
     match replay(scenario, checked, None).failure() {
@@ -123,16 +201,22 @@ impl Replayed {
     }
 }
 
-fn no_longer(scenario: &Scenario, checked: &CheckedEntry) -> String {
+fn no_longer(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -> String {
     let entry = &checked.entry;
     let Some(mutant) = checked.mutant else {
         return "was recorded as failing, but passes".into();
     };
+    let seed = entry.seed;
+    let what = match (&checked.script, &replayed.divergence) {
+        (None, _) => format!("seed {seed} no longer reaches"),
+        (Some(_), None) => format!("neither seed {seed} nor its script reaches"),
+        (Some(_), Some(how)) => format!("its script {how}, and seed {seed} no longer reaches"),
+    };
     format!(
-        "seed {} no longer reaches the bug {mutant}: the code has moved under it; find a new one with \
-         `holdup sweep {} --mutant {mutant} --scheduler {} --seed-files seeds`, and give the entry a \
-         script, which survives edits",
-        entry.seed, scenario.name, entry.scheduler
+        "{what} the bug {mutant}, nor does a neighbour: the code has moved under it; find a new one \
+         with `holdup sweep {} --mutant {mutant} --scheduler {} --seed-files seeds`, which also \
+         gives it a script, which survives edits",
+        scenario.name, entry.scheduler
     )
 }
 

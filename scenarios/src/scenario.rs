@@ -69,6 +69,9 @@ pub struct MutantCase {
     pub note: &'static str,
     /// Numbers of this bug in the catalogue; where empty, those of the scenario count.
     pub catalogue: &'static [&'static str],
+    /// Preemptions that the catalogue says it takes, corrected where a search of all schedules
+    /// with fewer found nothing.
+    pub preemptions: Option<u32>,
 }
 
 impl Scenario {
@@ -140,7 +143,8 @@ impl Scenario {
 
 impl MutantCase {
     /// What a case does not need to say.
-    pub const BASE: Self = Self { name: "", budget: 10_000, note: "", catalogue: &[] };
+    pub const BASE: Self =
+        Self { name: "", budget: 10_000, note: "", catalogue: &[], preemptions: None };
 
     /// Its numbers in the catalogue, or else those of the `scenario` that catches it.
     #[must_use]

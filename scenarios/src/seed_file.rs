@@ -183,6 +183,71 @@ pub fn append(
     Ok((path, true))
 }
 
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// It was not there, and is now.
+    Appended,
+    /// It was there without a script, and has one now.
+    Completed,
+    /// It was there, and is as it was.
+    Unchanged,
+}
+
+/// Appends `entry` as [`append`] does; where it stands already without a script, it is given that of
+/// `entry`. All else in the file stays as it is.
+///
+/// # Errors
+///
+/// [`SeedFileError`]; a file that is malformed is left alone.
+pub fn complete(
+    folder: &Path,
+    scenario: &Scenario,
+    entry: &SeedEntry,
+) -> Result<(PathBuf, Written), SeedFileError> {
+    let (path, new) = append(folder, scenario, entry)?;
+    let Some(script) = entry.script.as_ref().filter(|_| !new) else {
+        return Ok((path, if new { Written::Appended } else { Written::Unchanged }));
+    };
+    let text = fs::read_to_string(&path)
+        .map_err(|source| SeedFileError::Read { path: path.clone(), source })?;
+    let mut entries = parse(&path, &text)?;
+    let known = entries.iter_mut().enumerate().find(|(_, known)| {
+        (&known.scheduler, known.seed, &known.mutant)
+            == (&entry.scheduler, entry.seed, &entry.mutant)
+    });
+    let Some((index, known)) = known.filter(|(_, known)| known.script.is_none()) else {
+        return Ok((path, Written::Unchanged));
+    };
+    known.script = Some(script.clone());
+    let after = with_script(&text, index, script);
+    // What is written must read back as meant, or nothing is written.
+    if parse(&path, &after).ok().as_ref() != Some(&entries) {
+        return Err(SeedFileError::Malformed {
+            path,
+            place: format!("entry {index}"),
+            message: "there is no place for a script; add `script = \"\"\"` by hand".into(),
+        });
+    }
+    fs::write(&path, after)
+        .map_err(|source| SeedFileError::Write { path: path.clone(), source })?;
+    Ok((path, Written::Completed))
+}
+
+/// `text` with a script in entry `index`: before its note where that stands on a line, otherwise
+/// right behind the table's head.
+fn with_script(text: &str, index: usize, script: &str) -> String {
+    let starts = |line: &str, word: &str| line.trim_start().starts_with(word);
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    let heads = (0..lines.len()).filter(|&at| starts(&lines[at], "[[seed]]"));
+    let heads: Vec<usize> = heads.collect();
+    let Some(&head) = heads.get(index) else { return text.to_owned() };
+    let end = heads.get(index + 1).copied().unwrap_or(lines.len());
+    let note = (head + 1..end).find(|&at| starts(&lines[at], "note"));
+    lines.insert(note.unwrap_or(head + 1), format!("script = {}\n", quoted(script)));
+    lines.concat()
+}
+
 /// One `[[seed]]` table.
 fn to_toml(entry: &SeedEntry) -> String {
     let mut text =

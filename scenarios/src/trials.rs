@@ -16,8 +16,8 @@ pub struct Trials {
     /// For each trial, the executions to the first failure, the failing one included; `None`
     /// where the budget was not enough.
     pub executions: Vec<Option<u64>>,
-    /// The first failure of the first trial that met one.
-    pub first: Option<FirstFailure>,
+    /// The first failure of each trial that met one.
+    pub failures: Vec<FirstFailure>,
     /// Whether a signal ended it early; the trial under way is not counted.
     pub stopped: bool,
 }
@@ -59,7 +59,7 @@ impl Hunt {
             }
             let first = report.first_failure;
             trials.executions.push(first.as_ref().map(|first| first.execution));
-            trials.first = trials.first.or(first);
+            trials.failures.extend(first);
             done(1);
         }
         trials

@@ -1,5 +1,8 @@
 //! The command line, from outside: exit statuses, keys, sentences, widths.
 
+#[path = "cli/small.rs"]
+mod small;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -243,6 +246,7 @@ fn failing_seeds_become_seed_files_that_replay() {
 
     assert_eq!(status(&arguments), 1);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written, "twice is once");
+    assert!(written.contains("script = \"\"\""), "{written}");
     let replays = json(&["replay", file.to_str().unwrap(), "--json"]);
     assert_eq!(replays["replays"][0]["as_recorded"], true);
     assert_eq!(status(&["replay", file.to_str().unwrap()]), 0);
@@ -256,6 +260,7 @@ fn mutants_has_the_promised_keys() {
 
     assert_keys(row, &["name", "catalogue", "scenario", "caught", "trials", "budget"]);
     assert_keys(row, &["executions_median", "executions_p95", "scheduler"]);
+    assert!(row["preemptions_median"].is_null());
     assert_eq!((&row["caught"], &row["trials"]), (&2.into(), &2.into()));
     assert!(row["catalogue"].is_array());
 }
@@ -348,6 +353,13 @@ fn bad_use_gets_one_sentence() {
         (vec!["mutants", "demo.lossy_umpin"], "did you mean `demo.lossy_unpin`?"),
         (vec!["list", "clasic"], "did you mean `classic`?"),
         (vec!["replay", "nowhere.toml"], "nowhere.toml"),
+        (vec!["shrink", "lossy-unpin"], "give --seed N"),
+        (vec!["shrink", "lossy-unpim", "--seed", "1"], "did you mean `lossy-unpin`?"),
+        (vec!["explain", "nowhere.toml#0"], "nowhere.toml"),
+        (vec!["explain", "nowhere.toml#0", "--seed", "1"], "an entry says its own"),
+        (vec!["diff", "lossy-unpin", "lossy-unpin:1"], "`lossy-unpin` names no execution"),
+        (vec!["diff", "lossy-unpin:1", "tag-check-then-pin:1"], "are two scenarios"),
+        (vec!["diff", "lossy-unpin:1:luck", "lossy-unpin:1"], "portfolio, random"),
         (vec!["sweep", "--store", "no/such/folder/s.db"], "no/such/folder/s.db"),
     ] {
         let sentence = refusal(&arguments);

@@ -31,6 +31,9 @@
 //! # }
 //! ```
 //!
+//! [`Checker::shrink`](explore::Checker::shrink) leaves of a failing schedule the few preemptions that
+//! matter, [`Checker::explain`](explore::Checker::explain) names the two operations whose order does.
+//!
 //! In a test the attribute does all that, and prints the command that replays the failure:
 //!
 //! ```

@@ -37,6 +37,8 @@ crate::register!(Scenario {
             budget: 20_000,
             note: "the cleaner counts pins before it publishes that it waits",
             catalogue: &["B04"],
+            // The catalogue says 1: but the reader must pin first, and then unpin in the gap.
+            preemptions: Some(2),
         },
         IGNORE_PINS,
     ],

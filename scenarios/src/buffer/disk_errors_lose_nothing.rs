@@ -33,6 +33,7 @@ const STORY: Scenario = Scenario {
             budget: 20_000,
             note: "the header's release sets bits before it clears others, and so clears the error",
             catalogue: &["B05"],
+            preemptions: Some(0),
         },
     ],
     script: Some(

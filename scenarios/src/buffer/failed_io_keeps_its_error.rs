@@ -23,6 +23,7 @@ const STORY: Scenario = Scenario {
         name: "hdr.set_then_clear",
         budget: 20_000,
         note: "the header's release sets bits before it clears others, and so clears the error",
+        preemptions: Some(0),
         ..MutantCase::BASE
     }],
     catalogue: &["B05"],

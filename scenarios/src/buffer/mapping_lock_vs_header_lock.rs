@@ -20,12 +20,14 @@ const STORY: Scenario = Scenario {
             name: "invalidate.part_inside_hdr",
             budget: 20_000,
             note: "takes the partition lock while it holds the header lock",
+            preemptions: Some(1),
             ..MutantCase::BASE
         },
         MutantCase {
             name: "invalidate.part_after_hdr",
             budget: 20_000,
             note: "takes the partition lock when the tag is gone already",
+            preemptions: Some(1),
             ..MutantCase::BASE
         },
     ],

@@ -19,6 +19,7 @@ const STORY: Scenario = Scenario {
         name: "victim.lock_blocking",
         budget: 20_000,
         note: "waits for the content lock of a dirty victim",
+        preemptions: Some(1),
         ..MutantCase::BASE
     }],
     catalogue: &["B10"],

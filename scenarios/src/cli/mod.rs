@@ -3,6 +3,8 @@
 
 mod arms;
 mod coverage;
+mod diff;
+mod explain;
 mod guided;
 mod list;
 mod mutants;
@@ -11,6 +13,8 @@ mod progress;
 mod replay;
 mod report;
 mod run;
+mod selection;
+mod shrink;
 mod signals;
 mod sweep;
 mod tour;
@@ -72,6 +76,12 @@ enum Command {
     Mutants(mutants::Arguments),
     /// Runs a seed file or a script again: does it fail as recorded?
     Replay(replay::Arguments),
+    /// Makes a failure small: few preemptions, drawn, and as a script.
+    Shrink(shrink::Arguments),
+    /// Finds the two operations whose order makes the difference between failure and success.
+    Explain(explain::Arguments),
+    /// Compares two executions of a scenario, task by task.
+    Diff(diff::Arguments),
     /// Makes a page of what a store has, and sums it up.
     Report(report::Arguments),
 }
@@ -88,6 +98,9 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Sweep(arguments)) => sweep::run(&arguments),
                 Some(Command::Mutants(arguments)) => mutants::run(&arguments),
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
+                Some(Command::Shrink(arguments)) => shrink::run(&arguments),
+                Some(Command::Explain(arguments)) => explain::run(&arguments),
+                Some(Command::Diff(arguments)) => diff::run(&arguments),
                 Some(Command::Report(arguments)) => report::run(&arguments),
             };
             result.unwrap_or_else(|error| {

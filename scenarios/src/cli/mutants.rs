@@ -28,6 +28,9 @@ pub(super) struct Arguments {
     /// Threads that run executions; the results are the same for any number.
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     jobs: Option<u64>,
+    /// Shrinks the first failure of each trial, and compares preemptions with the catalogue's.
+    #[arg(long)]
+    shrink: bool,
     /// One JSON document instead of a table.
     #[arg(long)]
     json: bool,
@@ -38,6 +41,8 @@ struct Row {
     case: &'static MutantCase,
     budget: u64,
     trials: Trials,
+    /// Preemptions of the shrunk first failures, sorted; empty if none was asked for.
+    preemptions: Vec<usize>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -61,7 +66,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             jobs: super::jobs(arguments.jobs),
         };
         let trials = hunt.run(stop.flag(), &|done| bar.inc(done));
-        rows.push(Row { scenario, case, budget, trials });
+        let shrunk = trials.failures.iter().filter(|_| arguments.shrink).filter_map(|first| {
+            let checker = scenario.checker(&arguments.scheduler, Some(case.name));
+            Some(checker.shrink(first.seed, &scenario.body)?.preemptions)
+        });
+        let mut preemptions: Vec<usize> = shrunk.collect();
+        preemptions.sort_unstable();
+        rows.push(Row { scenario, case, budget, trials, preemptions });
     }
     bar.finish_and_clear();
     print(arguments, &rows)?;
@@ -96,7 +107,7 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         let rows: Vec<_> = rows.iter().map(|row| to_json(arguments, row)).collect();
         return output::print_json(&json!({ "mutants": rows }));
     }
-    let columns = [
+    let mut columns = vec![
         Column::Text("scenario, mutant"),
         Column::Number("caught"),
         Column::Number("median"),
@@ -104,7 +115,13 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         Column::SpareNumber("budget"),
         Column::Spare("catalogue"),
     ];
-    output::print(&output::table(&columns, to_rows(rows)))?;
+    if arguments.shrink {
+        columns.splice(4..4, [Column::Number("preemptions"), Column::Number("known")]);
+    }
+    output::print(&output::table(&columns, to_rows(rows, arguments.shrink)))?;
+    if arguments.shrink {
+        output::print("preemptions of shrunk failures, median; known from the catalogue\n")?;
+    }
     output::print(&format!(
         "executions to catch under {}, {} trials each\n",
         arguments.scheduler, arguments.trials
@@ -112,27 +129,39 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
 }
 
 /// The mutants below their scenarios: side by side their names would fill a page.
-fn to_rows(rows: &[Row]) -> Vec<Vec<String>> {
+fn to_rows(rows: &[Row], shrink: bool) -> Vec<Vec<String>> {
     let mut cells = Vec::new();
     for group in rows.chunk_by(|a, b| a.scenario.name == b.scenario.name) {
         let mut heading = vec![group[0].scenario.name.into()];
-        heading.resize(6, String::new());
+        heading.resize(if shrink { 8 } else { 6 }, String::new());
         cells.push(heading);
-        cells.extend(group.iter().map(to_row));
+        cells.extend(group.iter().map(|row| to_row(row, shrink)));
     }
     cells
 }
 
-fn to_row(row: &Row) -> Vec<String> {
+impl Row {
+    fn median_preemptions(&self) -> Option<usize> {
+        self.preemptions.get(self.preemptions.len() / 2).copied()
+    }
+}
+
+fn to_row(row: &Row, shrink: bool) -> Vec<String> {
     let quantile = |part| row.trials.quantile(part).map_or("-".into(), output::grouped);
-    vec![
+    let mut cells = vec![
         format!("  {}", row.case.name),
         format!("{}/{}", row.trials.caught(), row.trials.executions.len()),
         quantile(0.5),
         quantile(0.95),
         output::grouped(row.budget),
         row.case.catalogue_in(row.scenario).join(" "),
-    ]
+    ];
+    if shrink {
+        let number = |count: Option<usize>| count.map_or("-".into(), |count| count.to_string());
+        let known = row.case.preemptions.map(|known| known as usize);
+        cells.splice(4..4, [number(row.median_preemptions()), number(known)]);
+    }
+    cells
 }
 
 fn to_json(arguments: &Arguments, row: &Row) -> Value {
@@ -146,7 +175,9 @@ fn to_json(arguments: &Arguments, row: &Row) -> Value {
         "executions_median": row.trials.quantile(0.5),
         "executions_p95": row.trials.quantile(0.95),
         "scheduler": arguments.scheduler.to_string(),
-        "first_failure": row.trials.first.as_ref().map(|first| json!({
+        "preemptions_median": row.median_preemptions(),
+        "preemptions_known": row.case.preemptions,
+        "first_failure": row.trials.failures.first().map(|first| json!({
             "seed": first.seed,
             "rule": first.failure.rule,
             "message": first.failure.message,

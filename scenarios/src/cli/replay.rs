@@ -2,11 +2,16 @@
 //!
 //! A seed file is `*.toml`, named after its scenario. A script says in comments what it is of:
 //! `# scenario: NAME`, and where it matters `# mutant: NAME`, `# rule: ID`, `# seed: N`.
+//!
+//! What was recorded as failing and no longer does is looked for nearby before it is given up: each
+//! beginning of its script that still fits is gone on from at random. What is found is shrunk to a
+//! new script.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use holdup::Scheduler;
+use holdup::explore::Neighbour;
 use holdup::script::Script;
 use holdup_scenarios::numbers::parse_seed;
 use holdup_scenarios::seed_file::SeedFile;
@@ -39,6 +44,12 @@ struct Row {
     expected: Option<String>,
     as_recorded: bool,
     says: String,
+    /// Where the script left its path, if it did.
+    divergence: Option<String>,
+    /// The neighbour that had to be looked for: turns kept of the script, and random suffix.
+    neighbour: Option<(usize, u64)>,
+    /// The script of that neighbour, shrunk.
+    renewed: Option<String>,
     /// What is drawn after the verdict.
     picture: Option<String>,
 }
@@ -72,14 +83,18 @@ fn replay_seed_file(path: &Path, scenario: Option<&'static Scenario>) -> anyhow:
     }
     let rows = file.entries.iter().enumerate().map(|(index, checked)| {
         let verdict = corpus::as_recorded(file.scenario, checked);
+        let found = verdict.neighbour.as_ref();
         Row {
             name: corpus::entry_name(&file, index),
             seed: checked.entry.seed,
             scheduler: checked.entry.scheduler.clone(),
             mutant: checked.mutant,
             expected: checked.entry.rule.clone(),
-            as_recorded: verdict.is_ok(),
-            says: verdict.unwrap_or_else(|sentence| sentence),
+            as_recorded: verdict.as_recorded,
+            neighbour: found.map(|found| (found.turns, found.suffix)),
+            renewed: found.and_then(|found| new_script(file.scenario, checked.mutant, found)),
+            divergence: verdict.divergence,
+            says: verdict.says,
             picture: None,
         }
     });
@@ -107,24 +122,37 @@ fn replay_script(
         Some(name) => Some(registry::find_mutant(scenario, name)?.name),
         None => None,
     };
-    let seed = header("seed").map_or(Ok(0), parse_seed)?;
     let script: Script =
         text.parse().map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+    let seed = header("seed").map_or(Ok(script.seed), parse_seed)?;
 
-    let checker = scenario.checker(&Scheduler::Script(script), mutant);
-    let trace = checker.trace(seed, &scenario.body);
+    let checker = scenario.checker(&Scheduler::Script(script.clone()), mutant);
+    let mut trace = checker.trace(seed, &scenario.body);
 
     let expected = header("rule").map(str::to_owned);
+    let divergence = trace.divergence.clone();
+    let (mut neighbour, mut renewed) = (None, None);
     let (as_recorded, says) = match (&trace.failure, &expected) {
-        (None, _) => (false, "does not fail".into()),
-        (Some(failure), Some(rule)) if failure.rule != *rule => (
-            false,
-            format!(
-                "was recorded as failing with {rule}, but fails with {}: {}",
-                failure.rule, failure.message
-            ),
-        ),
-        (Some(failure), _) => (true, format!("fails with {}: {}", failure.rule, failure.message)),
+        (Some(failure), rule) if rule.as_ref().is_none_or(|rule| *rule == failure.rule) => {
+            (true, format!("fails with {}: {}", failure.rule, failure.message))
+        }
+        (other, Some(rule)) => {
+            let found = checker.neighbour(seed, &script, Some(rule), &scenario.body);
+            if let Some(found) = found {
+                let says = corpus::by_neighbour(rule, divergence.as_deref(), &script, &found);
+                neighbour = Some((found.turns, found.suffix));
+                renewed = new_script(scenario, mutant, &found);
+                trace = found.trace;
+                (true, says)
+            } else {
+                let now = other.as_ref().map_or("does not fail".into(), |failure| {
+                    format!("fails with {}: {}", failure.rule, failure.message)
+                });
+                let how = divergence.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
+                (false, format!("was recorded as failing with {rule}, but {now}{how}"))
+            }
+        }
+        (_, None) => (false, "does not fail".into()),
     };
     Ok(Row {
         name: scenario.name.into(),
@@ -134,8 +162,22 @@ fn replay_script(
         expected,
         as_recorded,
         says,
+        divergence,
+        neighbour,
+        renewed,
         picture: Some(trace.timeline()),
     })
+}
+
+/// The script of a neighbour, which is to take the place of the one that no longer fits.
+fn new_script(
+    scenario: &Scenario,
+    mutant: Option<&'static str>,
+    found: &Neighbour,
+) -> Option<String> {
+    let checker = scenario.checker(&Scheduler::Portfolio, mutant);
+    let shrunk = checker.shrink_trace(&found.trace, &scenario.body)?;
+    shrunk.script.as_ref().map(ToString::to_string)
 }
 
 /// The value of a comment `# key: value`.
@@ -154,6 +196,9 @@ fn to_text(row: &Row) -> String {
         "{mark}  {} (seed {}, scheduler {}{mutant}) {}\n",
         row.name, row.seed, row.scheduler, row.says
     );
+    if let Some(script) = &row.renewed {
+        text += &format!("\nnew script\n{script}");
+    }
     if let Some(picture) = &row.picture {
         text += &format!("\n{}\n", picture.trim_end());
     }
@@ -169,6 +214,10 @@ fn to_json(row: &Row) -> Value {
         "rule": row.expected,
         "as_recorded": row.as_recorded,
         "says": row.says,
+        "divergence": row.divergence,
+        "neighbour": row.neighbour.map(|(turns, suffix)| json!({
+            "turns": turns, "suffix": suffix, "script": row.renewed,
+        })),
     })
 }
 

@@ -1,12 +1,13 @@
 //! `holdup sweep`: many seeds, one row a scenario.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use holdup::Scheduler;
-use holdup::explore::Guided;
+use holdup::explore::{Guided, Shrunk};
 use holdup_scenarios::corpus::replay_line;
 use holdup_scenarios::numbers::{SeedRange, Shard, parse_count, parse_duration};
 use holdup_scenarios::seed_file::{self, SeedEntry};
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::output::Column;
 use super::signals::Stop;
-use super::{Exit, arms, coverage, guided, output, progress, scheduler};
+use super::{Exit, arms, coverage, guided, output, progress, scheduler, shrink};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -63,7 +64,7 @@ pub(super) struct Arguments {
     /// Skips the chunks that the store has already.
     #[arg(long, requires = "store")]
     resume: bool,
-    /// Appends the lowest failing seed of each rule to DIR/AREA/SCENARIO.toml.
+    /// Appends the lowest failing seed of each rule, shrunk to a script, to DIR/AREA/SCENARIO.toml.
     #[arg(long, value_name = "DIR")]
     seed_files: Option<PathBuf>,
     /// One JSON document instead of a table.
@@ -89,7 +90,14 @@ struct Row {
     /// Executions are looked at to the end.
     coverage: bool,
     complete: bool,
+    /// By rule, its lowest failing seed made small.
+    shrunk: BTreeMap<String, Shrunk>,
 }
+
+/// Rules of a scenario whose failures are shrunk, and the steps of an execution beyond which it is
+/// not: a sweep is to end soon after its last execution.
+const MOST_SHRUNK: usize = 4;
+const MOST_STEPS: u64 = 20_000;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let scenarios = select(&arguments.names, arguments.mutant.as_deref())?;
@@ -106,6 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if let Some(executions) = arguments.guided {
         guided::run_all(rows.iter_mut().map(|row| (&row.plan, &mut row.guided)), executions, &stop);
     }
+    rows.iter_mut().take_while(|_| !stop.is_asked()).for_each(Row::shrink);
     if let Some(folder) = &arguments.seed_files {
         for row in &rows {
             write_seed_files(folder, row)?;
@@ -184,10 +193,35 @@ impl Row {
         let left = without(plan.seeds.clone(), &done).into_iter();
         let left = Box::new(left.flat_map(move |seeds| chunks(seeds, shard)));
         let until_saturated = arguments.until_saturated;
-        let (steps_now, time) = (0, Duration::ZERO);
+        let (steps_now, time, shrunk) = (0, Duration::ZERO, BTreeMap::new());
         let (complete, guided) = (false, None);
         let coverage = arguments.coverage || until_saturated;
-        Ok(Self { plan, left, tally, steps_now, time, until_saturated, guided, coverage, complete })
+        Ok(Self {
+            plan,
+            left,
+            tally,
+            steps_now,
+            time,
+            until_saturated,
+            guided,
+            coverage,
+            complete,
+            shrunk,
+        })
+    }
+
+    /// Makes the lowest failing seed of each rule small.
+    fn shrink(&mut self) {
+        let (plan, body) = (&self.plan, &self.plan.scenario.body);
+        let checker = plan.scenario.checker(&plan.scheduler, plan.mutant);
+        for failed in self.tally.examples.values().take(MOST_SHRUNK) {
+            let trace = checker.trace(failed.seed, body);
+            if trace.steps <= MOST_STEPS
+                && let Some(shrunk) = checker.shrink_trace(&trace, body)
+            {
+                self.shrunk.insert(failed.rule.clone(), shrunk);
+            }
+        }
     }
 
     /// Runs the next chunk; `false` where none is left.
@@ -266,7 +300,7 @@ fn write_seed_files(folder: &std::path::Path, row: &Row) -> anyhow::Result<()> {
             seed: failed.seed,
             mutant: row.plan.mutant.map(Into::into),
             rule: Some(failed.rule.clone()),
-            script: None,
+            script: row.shrunk.get(&failed.rule).and_then(script_text),
             note: format!("found by a sweep: {}", failed.message.lines().next().unwrap_or("")),
         };
         let (path, new) = seed_file::append(folder, row.plan.scenario, &entry)?;
@@ -274,6 +308,12 @@ fn write_seed_files(folder: &std::path::Path, row: &Row) -> anyhow::Result<()> {
         eprintln!("seed {} of {} {what} {}", failed.seed, row.plan.scenario.name, path.display());
     }
     Ok(())
+}
+
+/// The script, unless it has no turn to tell.
+fn script_text(shrunk: &Shrunk) -> Option<String> {
+    let script = shrunk.script.as_ref().filter(|script| !script.turns.is_empty());
+    script.map(ToString::to_string)
 }
 
 fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
@@ -305,14 +345,17 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         for failed in row.tally.examples.values() {
             let (plan, count) = (&row.plan, row.tally.rules.get(&failed.rule).unwrap_or(&1));
             let scheduler = plan.scheduler.to_string();
+            let shrunk = row.shrunk.get(&failed.rule);
+            let shrunk = shrunk.map(|shrunk| format!("  {}\n", shrink::size(shrunk)));
             text += &format!(
-                "\n{} failed with {}: {}\n  {} of {} executions, the first is number {}\n  replay  {}\n",
+                "\n{} failed with {}: {}\n  {} of {} executions, the first is number {}\n{}  replay  {}\n",
                 plan.scenario.name,
                 failed.rule,
                 failed.message.lines().next().unwrap_or(""),
                 output::grouped(*count),
                 output::grouped(row.tally.executions),
                 output::grouped(plan.execution(failed.seed)),
+                shrunk.unwrap_or_default(),
                 replay_line(plan.scenario, &scheduler, failed.seed, plan.mutant),
             );
         }
@@ -356,6 +399,8 @@ fn to_json(row: &Row) -> Value {
         "first_failure": first,
         "hash": output::hex(tally.hash),
         "rules": tally.rules,
+        "preemptions": row.shrunk.iter().map(|(rule, shrunk)| (rule.clone(), shrunk.preemptions))
+            .collect::<BTreeMap<_, _>>(),
         "arms": arms::to_json(tally),
         "shard": plan.shard.to_string(),
         "complete": row.complete,

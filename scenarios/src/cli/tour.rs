@@ -183,7 +183,7 @@ fn draw(visits: &[Visit], judged: &[Judged]) -> Option<Picture> {
     let pictures =
         |caught: &mut dyn Iterator<Item = (&'static Scenario, &'static str, &Trials)>| {
             let drawn = caught.filter_map(|(scenario, mutant, trials)| {
-                let seed = trials.first.as_ref()?.seed;
+                let seed = trials.failures.first()?.seed;
                 let checker = scenario.checker(&Scheduler::Portfolio, Some(mutant));
                 let trace = checker.trace(seed, &scenario.body);
                 let replay = replay_line(scenario, "portfolio", seed, Some(mutant));

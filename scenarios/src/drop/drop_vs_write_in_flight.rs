@@ -21,6 +21,7 @@ const STORY: Scenario = Scenario {
         name: "invalidate.no_waitio",
         budget: 20_000,
         note: "a drop takes a buffer that is being written for gone",
+        preemptions: Some(1),
         ..MutantCase::BASE
     }],
     catalogue: &["B13"],

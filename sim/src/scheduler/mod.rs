@@ -22,6 +22,7 @@ mod starve;
 mod sticky;
 mod survey;
 mod surw;
+mod turns;
 mod unraced;
 mod urw;
 
@@ -40,6 +41,7 @@ pub(crate) use starve::Starve;
 pub(crate) use sticky::Sticky;
 pub(crate) use survey::Survey;
 pub(crate) use surw::Surw;
+pub(crate) use turns::{Choice, Stretch, Turns};
 pub(crate) use urw::Urw;
 
 use std::sync::Arc;
@@ -91,6 +93,7 @@ pub(crate) enum Strategy {
     Replay(Replay),
     Script(Scripted),
     Survey(Box<Survey>),
+    Turns(Box<Turns>),
     Keyed(Box<Keyed>),
 }
 
@@ -108,6 +111,7 @@ macro_rules! each {
             Strategy::Replay($strategy) => $e,
             Strategy::Script($strategy) => $e,
             Strategy::Survey($strategy) => $e,
+            Strategy::Turns($strategy) => $e,
             Strategy::Keyed($strategy) => $e,
         }
     };
@@ -359,6 +363,7 @@ impl Strategy {
             Self::Replay(_) => "replay",
             Self::Script(_) => "script",
             Self::Survey(_) => "pilot",
+            Self::Turns(_) => "turns",
             Self::Keyed(_) => "guided",
         }
     }

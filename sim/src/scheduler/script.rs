@@ -17,11 +17,28 @@ pub(crate) struct Scripted {
     role: Option<u32>,
     /// The task that just offered the processor.
     yielded: Option<u32>,
+    /// Mean length of the runs in which it goes on at random behind its last turn, if it does.
+    random_end: Option<u32>,
 }
 
 impl Scripted {
     pub(crate) fn new(script: Script) -> Self {
-        Self { script, at: 0, steps: 0, diverged: None, role: None, yielded: None }
+        Self {
+            script,
+            at: 0,
+            steps: 0,
+            diverged: None,
+            role: None,
+            yielded: None,
+            random_end: None,
+        }
+    }
+
+    /// The first `turns` turns of `script`; behind them it goes on at random, and leaves a task on
+    /// the processor for a run of `run` steps on average.
+    pub(crate) fn prefix(mut script: Script, turns: usize, run: u32) -> Self {
+        script.turns.truncate(turns);
+        Self { random_end: Some(run), ..Self::new(script) }
     }
 
     fn advance(&mut self) {
@@ -89,7 +106,12 @@ impl Scripted {
             // Who waits in a loop for another lets it have a step.
             let others = turn.runnable.iter().copied().filter(|&task| self.yielded != Some(task));
             let lowest = others.min().unwrap_or(turn.current);
-            let Some(next) = self.script.turns.get(self.at) else { return lowest };
+            let Some(next) = self.script.turns.get(self.at) else {
+                let Some(run) = self.random_end else { return lowest };
+                // The first choice is a new one: the last turn has ended.
+                let run = if std::mem::replace(&mut self.steps, 1) == 0 { 1 } else { run };
+                return pick(turn, run);
+            };
             if self.role.is_none() {
                 self.role = find(turn.tasks, &next.role);
             }
@@ -123,6 +145,12 @@ impl Scripted {
             None => None,
         }
     }
+}
+
+/// Stays with the running task, but for once in `run` steps.
+fn pick(turn: &mut Turn<'_>, run: u32) -> u32 {
+    let stays = turn.runnable.contains(&turn.current) && turn.draws.below(run) != 0;
+    if stays { turn.current } else { turn.pick() }
 }
 
 fn find(tasks: &[Box<Task>], role: &str) -> Option<u32> {

@@ -7,6 +7,7 @@
 //! Keeps: a timeline holds no address, time, hash order, line number or absolute step, so that an
 //! edit which does not change what the tasks do to each other does not change the picture.
 
+mod describe;
 mod event;
 mod facts;
 mod fold;

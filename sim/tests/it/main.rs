@@ -20,6 +20,7 @@ mod race;
 mod rwlock;
 mod scheduler;
 mod script;
+mod shrink;
 mod spin;
 mod spin_lock;
 mod strategies;

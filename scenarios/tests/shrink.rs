@@ -1,0 +1,46 @@
+//! Every bug, made small: scripts that still meet it, and how many preemptions it takes.
+
+use holdup::sync::Arc;
+use holdup::sync::atomic::{AtomicU32, Ordering};
+use holdup::{Scheduler, thread};
+use holdup_scenarios::registry;
+
+/// The story as it might be after a commit that changes nothing it is about: other steps come
+/// first, and there is a task more, so that all steps and numbers of tasks are others.
+fn edited(story: fn()) {
+    let word = Arc::new(AtomicU32::new(0));
+    (0..5).for_each(|_| _ = word.load(Ordering::SeqCst));
+    let work = {
+        let word = Arc::clone(&word);
+        move || (0..7).for_each(|_| _ = word.fetch_add(1, Ordering::SeqCst))
+    };
+    let newcomer = thread::Builder::new().name("newcomer".into()).spawn(work).unwrap();
+    story();
+    newcomer.join().unwrap();
+}
+
+#[test]
+fn every_mutant_shrinks_to_a_script_that_breaks_the_same_rule() {
+    for scenario in registry::all() {
+        for case in scenario.mutants {
+            let name = format!("{}, {}", scenario.name, case.name);
+            let checker = scenario.checker(&Scheduler::Portfolio, Some(case.name));
+            let hunt = checker.clone().seeds(0..case.budget).stop_at_first(true).jobs(2);
+            let first = hunt.run(&scenario.body).first_failure.expect("every mutant is caught");
+
+            let shrunk = checker.shrink(first.seed, &scenario.body).expect("the seed fails");
+
+            let (rule, hash) = (&first.failure.rule, shrunk.trace.hash);
+            let script = shrunk.script.expect("a script leads to every bug");
+            let scripted = checker.scheduler(Scheduler::Script(script));
+            let again = scripted.trace(first.seed, &scenario.body);
+            let broken = again.failure.expect("a script that was shrunk fails").rule;
+            assert_eq!((&broken, again.divergence, again.hash), (rule, None, hash), "{name}");
+            let later = scripted.trace(first.seed, &|| edited(scenario.body)).failure;
+            assert_eq!(later.as_ref().map(|failure| &failure.rule), Some(rule), "{name}, edited");
+            assert!(shrunk.preemptions <= shrunk.preemptions_before, "{name}");
+            let most = case.preemptions.unwrap_or(u32::MAX);
+            assert!(shrunk.preemptions <= most as usize, "{name} takes {}", shrunk.preemptions);
+        }
+    }
+}
