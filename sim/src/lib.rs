@@ -72,7 +72,7 @@
 //! | [`cell`], [`fs`] | `std`'s; inside an execution, accesses that others can see, and a disk of its own |
 #![cfg_attr(
     feature = "sim",
-    doc = "| [`explore`] | [`Checker`], [`check`], [`Report`], [`Failure`], the environment |"
+    doc = "| [`explore`] | [`Checker`]: sweeps and proofs; [`check`], [`Report`], [`Failure`], the environment |"
 )]
 #![cfg_attr(
     feature = "sim",

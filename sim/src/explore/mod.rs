@@ -5,6 +5,7 @@ mod environment;
 mod failure;
 mod faults;
 mod pilot;
+mod prove;
 mod replay_line;
 mod report;
 mod sweep;
@@ -13,6 +14,8 @@ pub use checker::{Checker, check};
 pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_shard};
 pub use failure::Failure;
 pub use faults::Faults;
+pub use prove::{Proof, ProofFailure, ProofOptions, Remaining};
 pub use report::{ArmCount, FirstFailure, Report};
 
+pub(crate) use prove::{Probe, Search};
 pub(crate) use replay_line::for_test as replay_of_test;

@@ -6,6 +6,10 @@
 //! step. It is also asked whenever the running task cannot go on, and at the next scheduling point
 //! after a task became able to run.
 //!
+//! A systematic search is asked at every point and draws nothing: [`Checker::prove`].
+//!
+//! [`Checker::prove`]: crate::Checker::prove
+//!
 //! Draws come from the seed and from nothing else. What a scheduler learns beforehand, a
 //! `Pilot`, is a pure function of the program and of the machine's fixed pilot seeds.
 
@@ -17,6 +21,7 @@ mod replay;
 mod script;
 mod sticky;
 mod survey;
+mod systematic;
 
 pub use pct::Depth;
 pub use replay::{ParseScheduleError, Schedule, Switch};
@@ -28,6 +33,7 @@ pub(crate) use replay::Replay;
 pub(crate) use script::Scripted;
 pub(crate) use sticky::Sticky;
 pub(crate) use survey::Survey;
+pub(crate) use systematic::{NOBODY, Systematic, Told};
 
 use crate::core::{Draws, Task};
 use crate::script::Script;
@@ -72,6 +78,7 @@ pub(crate) enum Strategy {
     Replay(Replay),
     Script(Scripted),
     Survey(Box<Survey>),
+    Systematic(Systematic),
 }
 
 macro_rules! each {
@@ -84,6 +91,7 @@ macro_rules! each {
             Strategy::Replay($strategy) => $e,
             Strategy::Script($strategy) => $e,
             Strategy::Survey($strategy) => $e,
+            Strategy::Systematic($strategy) => $e,
         }
     };
 }
@@ -146,6 +154,14 @@ impl Strategy {
             Self::Survey(survey) => survey.held(object),
             Self::Script(script) => script.held(task, kind, name),
             _ => false,
+        }
+    }
+
+    /// The machine tells something that only a systematic search listens to.
+    #[inline]
+    pub(crate) fn told(&mut self, task: u32, told: Told) {
+        if let Self::Systematic(systematic) = self {
+            systematic.told(task, told);
         }
     }
 
@@ -272,6 +288,7 @@ impl Strategy {
             Self::Replay(_) => "replay",
             Self::Script(_) => "script",
             Self::Survey(_) => "pilot",
+            Self::Systematic(_) => "systematic",
         }
     }
 }

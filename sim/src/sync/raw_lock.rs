@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use crate::core::{Execution, Place, Request};
 use crate::hold::HoldKind;
+use crate::scheduler::Told;
 use crate::trace::OpKind;
 
 const READERS: u8 = 1;
@@ -223,6 +224,7 @@ impl RawLock {
     /// The writer goes on as a reader.
     pub(super) fn downgrade(&self, execution: &Execution, written: bool) {
         self.state.store(1, Relaxed);
+        execution.tell(Told::Writes(self.address()));
         if self.waiting.load(Relaxed) != 0 {
             execution.enable(self.address(), READERS);
         }

@@ -14,6 +14,8 @@ mod mpsc;
 mod mutex;
 mod note;
 mod once;
+mod prove;
+mod prove_random;
 mod rwlock;
 mod scheduler;
 mod script;
