@@ -5,6 +5,7 @@ mod list;
 mod mutants;
 mod output;
 mod progress;
+mod prove;
 mod replay;
 mod run;
 mod signals;
@@ -66,6 +67,8 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Counts the executions it takes to catch each mutant.
     Mutants(mutants::Arguments),
+    /// Runs all executions of a scenario, one of each trace.
+    Prove(prove::Arguments),
     /// Runs a seed file or a script again: does it fail as recorded?
     Replay(replay::Arguments),
 }
@@ -81,6 +84,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Run(arguments)) => run::run(&arguments),
                 Some(Command::Sweep(arguments)) => sweep::run(&arguments),
                 Some(Command::Mutants(arguments)) => mutants::run(&arguments),
+                Some(Command::Prove(arguments)) => prove::run(&arguments),
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
             };
             result.unwrap_or_else(|error| {
