@@ -13,7 +13,9 @@ mod demo;
 mod drop;
 
 pub mod corpus;
+pub mod meetings;
 pub mod numbers;
+pub mod page;
 pub mod picture;
 pub mod seed_file;
 pub mod store;

@@ -4,16 +4,19 @@
 //! never mixed. A chunk is written in one transaction with its failures, so that a killed sweep
 //! loses the chunk under way and nothing else; writing the same chunk again changes nothing.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use holdup::explore::ArmCount;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use crate::meetings::Meetings;
 use crate::sweep::{FailedSeed, Plan, Tally};
 
 /// Version of the tables; a store of another one is left alone.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 3;
 /// Marks a SQLite file as ours: "HLDP".
 const APPLICATION_ID: i64 = 0x484C_4450;
 
@@ -22,13 +25,18 @@ const SCHEMA: &str = "
         scenario text not null, rev text not null, scheduler text not null, mutant text not null,
         shard text not null, seed_from integer not null, seed_to integer not null,
         executions integer not null, failures integer not null, rules text not null,
-        hash text not null, steps integer not null,
+        hash text not null, steps integer not null, seconds real not null, arms text not null,
         primary key (scenario, rev, scheduler, mutant, shard, seed_from, seed_to)
     ) without rowid;
     create table failures (
         scenario text not null, rev text not null, seed integer not null,
         scheduler text not null, mutant text not null, rule text not null, message text not null,
         primary key (scenario, rev, scheduler, mutant, seed)
+    ) without rowid;
+    create table meetings (
+        scenario text not null, rev text not null, scheduler text not null, mutant text not null,
+        shard text not null, document text not null,
+        primary key (scenario, rev, scheduler, mutant, shard)
     ) without rowid;";
 
 /// Why a store cannot be used. Nothing that was in it is lost.
@@ -129,7 +137,7 @@ impl Store {
         Ok(Self { path: path.into(), connection, rev })
     }
 
-    /// Writes a finished chunk of `plan`.
+    /// Writes a finished chunk of `plan`, which took `time`.
     ///
     /// # Errors
     ///
@@ -139,6 +147,7 @@ impl Store {
         plan: &Plan,
         chunk: &Range<u64>,
         tally: &Tally,
+        time: Duration,
     ) -> Result<(), StoreError> {
         let (from, to) = (kept(chunk.start)?, kept(chunk.end)?);
         let (hash, rules) = (format!("{:016x}", tally.hash), rules_to_text(tally));
@@ -159,7 +168,7 @@ impl Store {
                 return Ok(before);
             }
             transaction.execute(
-                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
                 params![
                     scenario,
                     rev,
@@ -172,7 +181,9 @@ impl Store {
                     tally.failures as i64,
                     rules,
                     hash,
-                    tally.steps as i64
+                    tally.steps as i64,
+                    time.as_secs_f64(),
+                    arms_to_text(tally)
                 ],
             )?;
             for failed in tally.examples.values() {
@@ -187,6 +198,15 @@ impl Store {
                         failed.rule,
                         failed.message
                     ],
+                )?;
+            }
+            if plan.coverage {
+                let mut meetings = meetings_in(&transaction, plan, rev)?;
+                meetings.absorb(tally.meetings.clone());
+                let document = serde_json::to_string(&meetings).unwrap_or_default();
+                transaction.execute(
+                    "insert or replace into meetings values (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![scenario, rev, scheduler, mutant, shard, document],
                 )?;
             }
             transaction.commit()?;
@@ -204,7 +224,8 @@ impl Store {
         }
     }
 
-    /// The finished chunks of `plan`: their seeds, sorted and disjoint, and what came of them.
+    /// The finished chunks of `plan`: their seeds, sorted and disjoint, and what came of them. The
+    /// meetings are those of all chunks there are, since they are kept as one.
     ///
     /// # Errors
     ///
@@ -214,7 +235,7 @@ impl Store {
         let (scheduler, mutant) = (plan.scheduler.to_string(), plan.mutant.unwrap_or(""));
         let read = || -> rusqlite::Result<(Vec<Range<u64>>, Tally)> {
             let mut statement = self.connection.prepare(
-                "select seed_from, seed_to, executions, failures, rules, hash, steps from runs
+                "select seed_from, seed_to, executions, failures, rules, hash, steps, arms from runs
                  where scenario = ?1 and rev = ?2 and scheduler = ?3 and mutant = ?4
                  and shard = ?5 and seed_from >= ?6 and seed_to <= ?7
                  order by seed_from, seed_to desc",
@@ -242,6 +263,7 @@ impl Store {
                     rules: rules_from_text(&row.get::<_, String>(4)?),
                     hash: u64::from_str_radix(&row.get::<_, String>(5)?, 16).unwrap_or_default(),
                     steps: row.get::<_, i64>(6)? as u64,
+                    arms: arms_from_text(&row.get::<_, String>(7)?),
                     ..Tally::default()
                 });
                 done.push(seeds);
@@ -267,6 +289,9 @@ impl Store {
                 }
                 let failed = FailedSeed { seed, rule: row.get(1)?, message: row.get(2)? };
                 tally.examples.entry(failed.rule.clone()).or_insert(failed);
+            }
+            if plan.coverage && !done.is_empty() {
+                tally.meetings = meetings_in(&self.connection, plan, &self.rev)?;
             }
             Ok((done, tally))
         };
@@ -294,6 +319,20 @@ pub fn revision() -> std::io::Result<String> {
     Ok(format!("program-{hash:016x}"))
 }
 
+/// The meetings kept for the chunks of `plan`.
+fn meetings_in(connection: &Connection, plan: &Plan, rev: &str) -> rusqlite::Result<Meetings> {
+    let (scheduler, mutant) = (plan.scheduler.to_string(), plan.mutant.unwrap_or(""));
+    let document: Option<String> = connection
+        .query_row(
+            "select document from meetings where scenario = ?1 and rev = ?2 and scheduler = ?3
+             and mutant = ?4 and shard = ?5",
+            params![plan.scenario.name, rev, scheduler, mutant, plan.shard.to_string()],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(document.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}
+
 fn kept(seed: u64) -> Result<i64, StoreError> {
     i64::try_from(seed).map_err(|_| StoreError::SeedTooHigh(seed))
 }
@@ -302,8 +341,21 @@ fn rules_to_text(tally: &Tally) -> String {
     serde_json::to_string(&tally.rules).unwrap_or_default()
 }
 
-fn rules_from_text(text: &str) -> std::collections::BTreeMap<String, u64> {
+fn rules_from_text(text: &str) -> BTreeMap<String, u64> {
     serde_json::from_str(text).unwrap_or_default()
+}
+
+/// `{"pos":[executions, failures]}`.
+fn arms_to_text(tally: &Tally) -> String {
+    let counts = |arm: &ArmCount| [arm.executions, arm.failures];
+    let arms: BTreeMap<_, _> = tally.arms.iter().map(|(name, arm)| (name, counts(arm))).collect();
+    serde_json::to_string(&arms).unwrap_or_default()
+}
+
+fn arms_from_text(text: &str) -> BTreeMap<String, ArmCount> {
+    let arms: BTreeMap<String, [u64; 2]> = serde_json::from_str(text).unwrap_or_default();
+    let count = |[executions, failures]: [u64; 2]| ArmCount { executions, failures };
+    arms.into_iter().map(|(name, counts)| (name, count(counts))).collect()
 }
 
 fn because(path: &Path, error: &rusqlite::Error) -> StoreError {
@@ -319,5 +371,8 @@ fn because(path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
+mod contents;
 #[cfg(test)]
 mod tests;
+
+pub use contents::{Contents, StoredSweep};

@@ -8,13 +8,18 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
+use holdup::explore::{ArmCount, Guided};
 use holdup::{Report, Scheduler};
 
+use crate::meetings::Meetings;
 use crate::numbers::Shard;
 use crate::scenario::Scenario;
 
 /// Executions in a chunk: large beside what a run costs to start, small beside a user's patience.
 const CHUNK: u64 = 2_048;
+
+/// Executions of a chunk whose doings are looked at: each costs about ten times its share.
+const SAMPLE: u64 = 64;
 
 /// What to run of one scenario.
 #[derive(Clone, Debug)]
@@ -31,6 +36,8 @@ pub struct Plan {
     pub shard: Shard,
     /// Threads that run executions.
     pub jobs: usize,
+    /// Whether to look at what a sample of the executions shows.
+    pub coverage: bool,
 }
 
 /// A seed that failed.
@@ -55,10 +62,14 @@ pub struct Tally {
     pub failures: u64,
     /// Failed executions by rule.
     pub rules: BTreeMap<String, u64>,
+    /// Executions and failures by the scheduler that decided.
+    pub arms: BTreeMap<String, ArmCount>,
     /// The lowest failing seed of each rule.
     pub examples: BTreeMap<String, FailedSeed>,
     /// All schedule hashes, folded.
     pub hash: u64,
+    /// What a sample of the executions showed of each other's doings.
+    pub meetings: Meetings,
 }
 
 impl Tally {
@@ -68,8 +79,12 @@ impl Tally {
         self.steps += other.steps;
         self.failures += other.failures;
         self.hash = self.hash.wrapping_add(other.hash);
+        self.meetings.absorb(other.meetings);
         for (rule, failures) in other.rules {
             *self.rules.entry(rule).or_default() += failures;
+        }
+        for (arm, count) in other.arms {
+            self.arms.entry(arm).or_default().add(count);
         }
         for (rule, example) in other.examples {
             let known = self.examples.entry(rule).or_insert_with(|| example.clone());
@@ -99,15 +114,34 @@ impl Plan {
         let never = AtomicBool::new(false);
         let checker = self.checker(chunk.clone());
         let report = checker.run_observed(&self.scenario.body, &never, done);
+        let meetings = if self.coverage { self.meetings(&chunk) } else { Meetings::default() };
         let examples = self.examples(chunk, &report);
         Tally {
             executions: report.executions,
             steps: report.steps,
             failures: report.failures,
             rules: report.rules,
+            arms: report.arms,
             examples,
             hash: report.hash,
+            meetings,
         }
+    }
+
+    /// Searches with `executions` executions, guided by what they show, from the first seed on.
+    #[must_use]
+    pub fn guided(&self, executions: u64) -> Guided {
+        let from = self.seeds.start;
+        let seeds = from..from.saturating_add(executions);
+        let checker = self.scenario.checker(&self.scheduler, self.mutant).seeds(seeds);
+        checker.guided(&self.scenario.body)
+    }
+
+    /// What the first executions of a chunk show.
+    fn meetings(&self, chunk: &Range<u64>) -> Meetings {
+        let end = chunk.start.saturating_add(SAMPLE.saturating_mul(self.shard.of));
+        let checker = self.checker(chunk.start..end.min(chunk.end));
+        Meetings::from(&checker.coverage(&self.scenario.body))
     }
 
     fn checker(&self, seeds: Range<u64>) -> holdup::Checker {
@@ -207,6 +241,7 @@ mod tests {
                 executions: 10,
                 failures: 1,
                 rules: [(rule.to_owned(), 1)].into(),
+                arms: [("pos".to_owned(), ArmCount { executions: 10, failures: 1 })].into(),
                 examples: [(rule.to_owned(), example)].into(),
                 hash: seed.wrapping_mul(u64::MAX / 3),
                 ..Tally::default()
@@ -221,6 +256,7 @@ mod tests {
 
         assert_eq!(forth, back);
         assert_eq!((forth.executions, forth.rules["deadlock"]), (30, 2));
+        assert_eq!(forth.arms["pos"], ArmCount { executions: 30, failures: 3 });
         assert_eq!(forth.examples["deadlock"].seed, 20);
         assert_eq!(forth.first_failure().map(|first| first.seed), Some(10));
     }

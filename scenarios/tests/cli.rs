@@ -81,6 +81,33 @@ fn sweep_has_the_promised_keys_and_fails_with_a_mutant() {
 }
 
 #[test]
+fn a_sweep_tells_which_schedulers_found_the_failures() {
+    let arguments = [&["sweep"], &BUG[..], &["--seeds", "3000"]].concat();
+
+    let arms = json(&[&arguments[..], &["--json"]].concat())["scenarios"][0]["arms"].clone();
+    let text = String::from_utf8(holdup(&arguments).stdout).unwrap();
+
+    let urw = arms.as_array().unwrap().iter().find(|arm| arm["name"] == "urw").unwrap();
+    assert_keys(urw, &["name", "executions", "failures"]);
+    let said = format!("urw {} of {}", urw["failures"], urw["executions"]);
+    let line = text.lines().find(|line| line.starts_with("  found by  ")).unwrap();
+    assert!(line.contains(&said), "{said} is not in {line}");
+}
+
+#[test]
+fn programs_that_judge_schedulers_take_part_when_named() {
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let rows = json(arguments)["scenarios"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+
+    assert_eq!(names(&["list", "counts", "--json"]), ["reorder-100", "twostage-100"]);
+    assert_eq!(names(&["sweep", "reorder-100", "--seeds", "20", "--json"]), ["reorder-100"]);
+    let all = names(&["sweep", "--seeds", "1", "--json"]);
+    assert!(!all.is_empty() && !all.iter().any(|name| name.ends_with("-100")), "{all:?}");
+}
+
+#[test]
 fn sweep_passes_without_a_mutant() {
     let output = holdup(&["sweep", "lossy-unpin", "tag-check-then-pin", "--seeds", "300"]);
 
@@ -95,9 +122,13 @@ fn a_sweep_is_the_same_for_any_jobs_and_shards_add_up() {
     let (one, three) = (row(&["--jobs", "1"]), row(&["--jobs", "3"]));
     let shards = ["0/3", "1/3", "2/3"].map(|shard| row(&["--shard", shard]));
 
-    for key in ["hash", "executions", "steps", "failures", "first_failure"] {
+    for key in ["hash", "executions", "steps", "failures", "first_failure", "arms"] {
         assert_eq!(one[key], three[key]);
     }
+    let sum = |key| {
+        one["arms"].as_array().unwrap().iter().map(|arm| arm[key].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!([sum("executions"), sum("failures")], [2_900, one["failures"].as_u64().unwrap()]);
     let hash = |row: &Value| u64::from_str_radix(row["hash"].as_str().unwrap(), 16).unwrap();
     let folded = shards.iter().map(hash).fold(0, u64::wrapping_add);
     assert_eq!(folded, hash(&one));
@@ -125,6 +156,74 @@ fn a_store_resumes_to_the_same_result() {
         assert_eq!(resumed[key], plain[key], "{key}");
         assert_eq!(again[key], plain[key], "{key}");
     }
+}
+
+#[test]
+fn coverage_is_the_same_for_any_jobs_and_in_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("s.db");
+    let store = store.to_str().unwrap();
+    let sweep = |more: &[&str]| {
+        let arguments = ["sweep", "lossy-unpin", "--coverage", "--json", "--seeds"];
+        json(&[&arguments, more].concat())["scenarios"][0]["coverage"].clone()
+    };
+
+    let (one, three) = (sweep(&["9000", "--jobs", "1"]), sweep(&["9000", "--jobs", "3"]));
+    let _part = sweep(&["5000", "--store", store]);
+    let resumed = sweep(&["9000", "--store", store, "--resume"]);
+
+    assert_keys(&one, &["executions", "hand_offs", "holds", "saturated"]);
+    assert!(one["hand_offs"]["seen"].as_u64() > Some(0));
+    assert_eq!(one, three);
+    // The chunk that was cut at 5,000 was looked at twice as often.
+    assert!(resumed["executions"].as_u64() > one["executions"].as_u64());
+    assert_eq!(resumed["hand_offs"]["seen"], one["hand_offs"]["seen"]);
+}
+
+#[test]
+fn a_sweep_until_it_is_saturated_ends_by_itself() {
+    let row = &json(&["sweep", "lossy-unpin", "--until-saturated", "--json"])["scenarios"][0];
+    assert_eq!((&row["complete"], &row["coverage"]["saturated"]), (&true.into(), &true.into()));
+    let cut = ["sweep", "lossy-unpin", "--until-saturated", "--seeds", "100", "--json"];
+    assert_eq!(json(&cut)["scenarios"][0]["executions"], 100);
+}
+
+#[test]
+fn a_guided_search_fails_with_a_mutant_and_says_how_to_run_it_again() {
+    let search = ["--seeds", "1", "--guided", "3000", "--json"];
+    let story = ["sweep", "tag-check-then-pin"];
+    let bug = [&story[..], &["--mutant", "demo.no_recheck"], &search].concat();
+
+    let guided = &json(&bug)["scenarios"][0]["guided"];
+    let right = &json(&[&story[..], &search].concat())["scenarios"][0]["guided"];
+
+    assert_eq!((status(&bug), &right["failures"]), (1, &0.into()));
+    assert_keys(guided, &["executions", "steps", "failures", "corpus", "hand_offs", "holds"]);
+    let finding = &guided["findings"][0];
+    assert_keys(finding, &["rule", "execution", "seed", "message", "schedule", "replay"]);
+    assert!(finding["schedule"].as_str().unwrap().starts_with("v1:"));
+}
+
+#[test]
+fn a_report_says_what_the_sweep_said_and_draws_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, page) = (folder.path().join("s.db"), folder.path().join("page.html"));
+    let (store, page) = (store.to_str().unwrap(), page.to_str().unwrap());
+    let sweep = [&["sweep"], &BUG[..], &["--seeds", "9000", "--coverage", "--json"]].concat();
+
+    let swept = json(&[&sweep[..], &["--store", store]].concat());
+    let reported = json(&["report", store, "--out", page, "--json"]);
+    let text = std::fs::read_to_string(page).unwrap();
+
+    let (swept, reported) = (&swept["scenarios"][0], &reported["scenarios"][0]);
+    for (key, value) in reported.as_object().unwrap().iter().filter(|(key, _)| *key != "seconds") {
+        assert_eq!(value, &swept[key], "{key}");
+    }
+    assert_eq!(status(&["report", store]), 1);
+    assert!(text.contains("<svg") && text.contains("demo.lossy_unpin"));
+    assert!(refusal(&["report", "nowhere.db"]).contains("nowhere.db"));
+    assert!(refusal(&["report", store, "--rev", "x"]).contains("has nothing of revision `x`"));
+    assert!(refusal(&["report", store, "--out", "/nowhere/page.html"]).contains("/nowhere"));
 }
 
 #[test]

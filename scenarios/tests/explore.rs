@@ -9,7 +9,8 @@ use holdup_scenarios::{Scenario, registry};
 
 /// Seeds of every scenario, under each of these schedulers.
 const SEEDS: u64 = 300;
-const SCHEDULERS: [&str; 4] = ["portfolio", "random", "pct", "lens"];
+const SCHEDULERS: [&str; 8] =
+    ["portfolio", "random", "pct", "lens", "pos", "urw", "surw", "starve"];
 
 fn scheduler(name: &str) -> Scheduler {
     name.parse().unwrap()

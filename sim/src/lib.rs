@@ -76,9 +76,13 @@
 )]
 #![cfg_attr(
     feature = "sim",
-    doc = "| [`scheduler`] | who decides: random, sticky, PCT, lens, a portfolio; a replay, a script |"
+    doc = "| [`scheduler`] | who decides: walks, PCT, POS, lens, a portfolio; a replay, a script |"
 )]
 #![cfg_attr(feature = "sim", doc = "| [`script`] | schedules in words, which survive edits |")]
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`coverage`] | what tasks did to each other, and how much is still unseen |"
+)]
 #![cfg_attr(
     feature = "sim",
     doc = "| [`trace`] | an execution as a timeline, a report, JSON, Perfetto, a page |"
@@ -96,7 +100,8 @@
 //!   point, so a race shows where an assertion sees its effect.
 //! - Files live on a disk that begins empty in every execution. Reads, writes and syncs fail where
 //!   the seed says so (`Faults`). Power failures, torn writes and a full disk are not simulated yet.
-//! - A `static` of an instrumented type starts anew in every execution (on Linux).
+//! - A `static` of an instrumented type starts in every execution as it is outside of executions,
+//!   and what one execution does to it no other one sees (on Linux).
 //! - Time is virtual. It passes with the steps, and leaps when everybody waits.
 //! - What is not here stops the whole execution when it waits: locks of other crates, sockets,
 //!   child processes. `std::thread_local!` is shared by all tasks; [`macro@thread_local`] is not.
@@ -113,13 +118,15 @@
 //! | `HOLDUP_SEED` | run this one seed, decimal or `0x` |
 //! | `HOLDUP_SEEDS` | run this many seeds, or the seeds `A..B` |
 //! | `HOLDUP_SHARD` | `I/N`: only the seeds that leave I when divided by N, counted from 0 |
-//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, or `lens` |
+//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`, `pos`, `urw`, `surw`, `starve` |
 //! | `HOLDUP_JOBS` | use this many OS threads |
 //! | `HOLDUP_TRACE` | `1`: show whole timelines |
 //! | `HOLDUP_CHECK_DETERMINISM` | `1`: run a sample of the seeds twice and compare |
 
 #[cfg(feature = "sim")]
 mod core;
+#[cfg(feature = "sim")]
+pub mod coverage;
 #[cfg(feature = "sim")]
 pub mod explore;
 #[cfg(feature = "sim")]

@@ -72,6 +72,43 @@ fn a_panic_that_the_program_catches_is_no_failure() {
 }
 
 #[test]
+fn panics_that_the_program_catches_one_after_the_other_are_no_failure() {
+    let report = Checker::new("caught").seeds(0..20).run(&|| {
+        for _ in 0..3 {
+            assert!(std::panic::catch_unwind(|| panic!("caught")).is_err());
+        }
+    });
+
+    assert_eq!(report.failures, 0);
+}
+
+#[test]
+fn of_two_panics_the_one_that_nobody_catches_is_the_failure() {
+    struct Careful;
+    impl Drop for Careful {
+        fn drop(&mut self) {
+            assert!(std::panic::catch_unwind(|| panic!("caught in a destructor")).is_err());
+        }
+    }
+    let message = |body: fn()| {
+        let report = Checker::new("caught").seeds(0..5).run(&body);
+        assert_eq!(report.failures, 5);
+        report.first_failure.unwrap().failure.message
+    };
+
+    let second = message(|| {
+        assert!(std::panic::catch_unwind(|| panic!("caught")).is_err());
+        panic!("second");
+    });
+    let first = message(|| {
+        let _careful = Careful;
+        panic!("first");
+    });
+
+    assert_eq!((&*second, &*first), ("second", "first"));
+}
+
+#[test]
 fn unfinished_tasks_run_their_destructors() {
     use std::sync::atomic::{AtomicU32, Ordering};
     static DROPPED: AtomicU32 = AtomicU32::new(0);

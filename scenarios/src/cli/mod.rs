@@ -1,12 +1,16 @@
 //! Commands, one file each, and what they share. Names, flags, JSON keys and exit statuses are a
 //! contract.
 
+mod arms;
+mod coverage;
+mod guided;
 mod list;
 mod mutants;
 mod output;
 mod progress;
 mod prove;
 mod replay;
+mod report;
 mod run;
 mod signals;
 mod sweep;
@@ -71,6 +75,8 @@ enum Command {
     Prove(prove::Arguments),
     /// Runs a seed file or a script again: does it fail as recorded?
     Replay(replay::Arguments),
+    /// Makes a page of what a store has, and sums it up.
+    Report(report::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -86,6 +92,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Mutants(arguments)) => mutants::run(&arguments),
                 Some(Command::Prove(arguments)) => prove::run(&arguments),
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
+                Some(Command::Report(arguments)) => report::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

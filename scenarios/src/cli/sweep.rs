@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use holdup::Scheduler;
+use holdup::explore::Guided;
 use holdup_scenarios::corpus::replay_line;
 use holdup_scenarios::numbers::{SeedRange, Shard, parse_count, parse_duration};
 use holdup_scenarios::seed_file::{self, SeedEntry};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::output::Column;
 use super::signals::Stop;
-use super::{Exit, output, progress, scheduler};
+use super::{Exit, arms, coverage, guided, output, progress, scheduler};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -31,7 +32,20 @@ pub(super) struct Arguments {
     #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = parse_duration,
           allow_negative_numbers = true)]
     duration: Option<Duration>,
-    /// Who decides: portfolio, random, sticky, pct, pct2, pct3 or lens.
+    /// Of each scenario until the next 1,000 executions should show less than one new meeting of
+    /// two tasks, or until the seeds end.
+    #[arg(long, conflicts_with = "duration")]
+    until_saturated: bool,
+    /// Then searches each scenario with this many executions, varying those that showed something
+    /// new; what it finds is printed as a schedule.
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    guided: Option<u64>,
+    /// Looks at a sample of the executions to the end, and prints what tasks did to each other and
+    /// how much is unseen; without, at the first thousand or so.
+    #[arg(long)]
+    coverage: bool,
+    /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw,
+    /// surw or starve.
     #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
     scheduler: Scheduler,
     /// Switches this bug on, in the scenarios that know it.
@@ -57,6 +71,9 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+/// Executions that every sweep looks at.
+const LOOKED_AT: u64 = 1_000;
+
 /// A scenario under way.
 struct Row {
     plan: Plan,
@@ -66,6 +83,11 @@ struct Row {
     /// Executions and steps of this invocation, without what the store had.
     steps_now: u64,
     time: Duration,
+    /// It ends where there is little left to see.
+    until_saturated: bool,
+    guided: Option<Guided>,
+    /// Executions are looked at to the end.
+    coverage: bool,
     complete: bool,
 }
 
@@ -81,6 +103,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         None => run_all(&mut rows, &mut store, &stop)?,
         Some(duration) => run_for(&mut rows, duration, &mut store, &stop)?,
     }
+    if let Some(executions) = arguments.guided {
+        guided::run_all(rows.iter_mut().map(|row| (&row.plan, &mut row.guided)), executions, &stop);
+    }
     if let Some(folder) = &arguments.seed_files {
         for row in &rows {
             write_seed_files(folder, row)?;
@@ -91,7 +116,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if stop.is_asked() && unfinished {
         return Ok(Exit::Stopped);
     }
-    Ok(Exit::failed_if(rows.iter().any(|row| row.tally.failures > 0)))
+    let guided = |row: &Row| row.guided.as_ref().map_or(0, |guided| guided.failures);
+    Ok(Exit::failed_if(rows.iter().any(|row| row.tally.failures > 0 || guided(row) > 0)))
 }
 
 /// The scenarios of these names, or all that take part unnamed; with a mutant, those that know it.
@@ -137,6 +163,7 @@ impl Row {
             (Some(SeedRange(seeds)), _) => seeds.clone(),
             // As far as a store can count.
             (None, Some(_)) => 0..i64::MAX as u64,
+            (None, None) if arguments.until_saturated => 0..i64::MAX as u64,
             (None, None) => 0..scenario.default_seeds,
         };
         let mutant = arguments.mutant.as_deref().and_then(|name| scenario.mutant(name));
@@ -147,6 +174,7 @@ impl Row {
             seeds,
             shard: arguments.shard,
             jobs: super::jobs(arguments.jobs),
+            coverage: true,
         };
         let (done, tally) = match store {
             Some(store) if arguments.resume => store.finished(&plan)?,
@@ -155,21 +183,29 @@ impl Row {
         let shard = plan.shard;
         let left = without(plan.seeds.clone(), &done).into_iter();
         let left = Box::new(left.flat_map(move |seeds| chunks(seeds, shard)));
-        Ok(Self { plan, left, tally, steps_now: 0, time: Duration::ZERO, complete: false })
+        let until_saturated = arguments.until_saturated;
+        let (steps_now, time) = (0, Duration::ZERO);
+        let (complete, guided) = (false, None);
+        let coverage = arguments.coverage || until_saturated;
+        Ok(Self { plan, left, tally, steps_now, time, until_saturated, guided, coverage, complete })
     }
 
     /// Runs the next chunk; `false` where none is left.
     fn step(&mut self, store: &mut Option<Store>, bar: &ProgressBar) -> anyhow::Result<bool> {
-        let Some(chunk) = self.left.next() else {
+        let saturated = self.until_saturated && self.tally.meetings.is_saturated();
+        let chunk = if saturated { None } else { self.left.next() };
+        let Some(chunk) = chunk else {
             self.complete = true;
             return Ok(false);
         };
         bar.set_message(self.plan.scenario.name);
+        self.plan.coverage = self.coverage || self.tally.meetings.executions < LOOKED_AT;
         let start = Instant::now();
         let tally = self.plan.run(chunk.clone(), &|executions| bar.inc(executions));
-        self.time += start.elapsed();
+        let time = start.elapsed();
+        self.time += time;
         if let Some(store) = store {
-            store.record(&self.plan, &chunk, &tally)?;
+            store.record(&self.plan, &chunk, &tally, time)?;
         }
         self.steps_now += tally.steps;
         self.tally.absorb(tally);
@@ -179,8 +215,11 @@ impl Row {
 
 /// One scenario after the other, each to the end of its seeds.
 fn run_all(rows: &mut [Row], store: &mut Option<Store>, stop: &Stop) -> anyhow::Result<()> {
-    let total = rows.iter().map(|row| row.plan.shard.count(&row.plan.seeds)).sum();
-    let bar = progress::bar(total, "executions");
+    let total =
+        rows.iter().map(|row| row.plan.shard.count(&row.plan.seeds)).fold(0, u64::saturating_add);
+    let endless = rows.iter().any(|row| row.until_saturated);
+    let bar =
+        if endless { progress::counter("executions") } else { progress::bar(total, "executions") };
     bar.inc(rows.iter().map(|row| row.tally.executions).sum());
     for row in rows {
         while !stop.is_asked() && row.step(store, &bar)? {}
@@ -246,11 +285,19 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         Column::Text("scenario"),
         Column::Number("executions"),
         Column::Number("failures"),
-        Column::SpareNumber("distinct"),
         Column::SpareNumber("steps/s"),
+        Column::SpareNumber("new/1000"),
         Column::Spare("hash"),
     ];
     let mut text = output::table(&columns, rows.iter().map(to_row));
+    if rows.iter().any(|row| row.coverage) {
+        text += "\n";
+        text += &coverage::table(rows.iter().map(|row| (row.plan.scenario.name, &row.tally)));
+    }
+    if rows.iter().any(|row| row.guided.is_some()) {
+        text += "\n";
+        text += &guided::table(rows.iter().map(|row| (&row.plan, row.guided.as_ref())));
+    }
     for row in rows {
         if !row.complete {
             text += &format!("\n{} was stopped before its end\n", row.plan.scenario.name);
@@ -269,6 +316,7 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
                 replay_line(plan.scenario, &scheduler, failed.seed, plan.mutant),
             );
         }
+        text += &arms::found_by(&row.tally);
     }
     output::print(&text)
 }
@@ -278,8 +326,8 @@ fn to_row(row: &Row) -> Vec<String> {
         row.plan.scenario.name.into(),
         output::grouped(row.tally.executions),
         output::grouped(row.tally.failures),
-        row.tally.rules.len().to_string(),
         output::rate(row.steps_now, row.time.as_secs_f64()),
+        format!("{:.1}", row.tally.meetings.new_per_1000()),
         output::hex(row.tally.hash),
     ]
 }
@@ -308,7 +356,10 @@ fn to_json(row: &Row) -> Value {
         "first_failure": first,
         "hash": output::hex(tally.hash),
         "rules": tally.rules,
+        "arms": arms::to_json(tally),
         "shard": plan.shard.to_string(),
         "complete": row.complete,
+        "coverage": coverage::to_json(&tally.meetings),
+        "guided": row.guided.as_ref().map(|guided| guided::to_json(plan, guided)),
     })
 }

@@ -118,6 +118,7 @@ fn visit(scenario: &'static Scenario, share: Duration, stop: &Stop) -> Visit {
         seeds: 0..scenario.default_seeds.saturating_mul(MORE_SEEDS),
         shard: Shard::WHOLE,
         jobs: super::jobs(None),
+        coverage: false,
     };
     let start = Instant::now();
     let mut tally = Tally::default();

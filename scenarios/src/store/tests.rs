@@ -1,6 +1,7 @@
 //! What a store keeps, refuses and leaves alone.
 
 use super::*;
+use crate::meetings::Meetings;
 use crate::numbers::Shard;
 use crate::registry;
 use holdup::Scheduler;
@@ -13,6 +14,7 @@ fn plan(seeds: Range<u64>) -> Plan {
         seeds,
         shard: Shard::WHOLE,
         jobs: 1,
+        coverage: true,
     }
 }
 
@@ -23,8 +25,10 @@ fn tally(seed: u64) -> Tally {
         steps: 100,
         failures: 2,
         rules: [("I-ID1".into(), 2)].into(),
+        arms: [("random".into(), ArmCount { executions: 10, failures: 2 })].into(),
         examples: [("I-ID1".into(), failed)].into(),
         hash: u64::MAX - seed,
+        meetings: Meetings { executions: 1, ..Meetings::default() },
     }
 }
 
@@ -33,8 +37,8 @@ fn what_is_recorded_is_found_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.db");
     let mut store = Store::open(&path, "a".into()).unwrap();
-    store.record(&plan(0..20), &(10..20), &tally(12)).unwrap();
-    store.record(&plan(0..20), &(0..10), &tally(3)).unwrap();
+    store.record(&plan(0..20), &(10..20), &tally(12), Duration::ZERO).unwrap();
+    store.record(&plan(0..20), &(0..10), &tally(3), Duration::ZERO).unwrap();
     drop(store);
 
     let store = Store::open(&path, "a".into()).unwrap();
@@ -50,7 +54,7 @@ fn other_revisions_schedulers_and_ranges_are_not_mixed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.db");
     let mut store = Store::open(&path, "a".into()).unwrap();
-    store.record(&plan(0..20), &(0..10), &tally(3)).unwrap();
+    store.record(&plan(0..20), &(0..10), &tally(3), Duration::ZERO).unwrap();
 
     let other = Plan { scheduler: Scheduler::Lens, ..plan(0..20) };
     assert_eq!(store.finished(&other).unwrap(), (vec![], Tally::default()));
@@ -64,10 +68,10 @@ fn other_revisions_schedulers_and_ranges_are_not_mixed() {
 fn the_same_chunk_again_changes_nothing_and_another_hash_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("s.db"), "a".into()).unwrap();
-    store.record(&plan(0..20), &(0..10), &tally(3)).unwrap();
-    store.record(&plan(0..20), &(0..10), &tally(3)).unwrap();
+    store.record(&plan(0..20), &(0..10), &tally(3), Duration::ZERO).unwrap();
+    store.record(&plan(0..20), &(0..10), &tally(3), Duration::ZERO).unwrap();
 
-    let error = store.record(&plan(0..20), &(0..10), &tally(4)).unwrap_err();
+    let error = store.record(&plan(0..20), &(0..10), &tally(4), Duration::ZERO).unwrap_err();
 
     assert!(matches!(error, StoreError::Differs { .. }), "{error}");
     assert_eq!(store.finished(&plan(0..20)).unwrap().1, tally(3));

@@ -12,7 +12,7 @@ use crate::sample::{Config, Program};
 include!("workloads.rs");
 
 pub(crate) fn configs() -> Vec<Config> {
-    ["random", "sticky", "pct3", "lens", "portfolio"]
+    ["random", "sticky", "pct3", "lens", "pos", "urw", "surw", "starve", "portfolio"]
         .map(|name| Config {
             peer: "holdup",
             scheduler: name,

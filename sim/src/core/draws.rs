@@ -23,6 +23,10 @@ pub(crate) enum Domain {
     Fault = 2,
     /// Draws the code under test asks for.
     Workload = 3,
+    /// Which of several waiting tasks a wake-up reaches.
+    Wake = 4,
+    /// What a guided search varies.
+    Guide = 5,
 }
 
 pub(crate) struct Draws {
@@ -54,6 +58,12 @@ impl Draws {
             end: 0,
             words: [0; TAIL_WORDS * 4],
         }
+    }
+
+    /// For tests of schedulers alone.
+    #[cfg(test)]
+    pub(crate) fn of_schedules() -> Self {
+        Self::new(Domain::Schedule)
     }
 
     /// Goes to the beginning of `seed`.

@@ -95,6 +95,8 @@ pub(crate) struct Inner {
     pub(super) fault_draws: Draws,
     pub(super) workload_draws: Draws,
     pub(super) workload_started: bool,
+    pub(super) wake_draws: Draws,
+    pub(super) wake_started: bool,
     pub(super) hash: u64,
     pub(super) seed: u64,
     /// Which execution of the process this is; no two have the same number.
@@ -109,6 +111,8 @@ pub(crate) struct Inner {
     pub(super) setup: Setup,
     pub(super) failure: Option<Failure>,
     pub(super) panic: Option<PanicRecord>,
+    /// The latest panic while that one unwinds.
+    pub(super) later_panic: Option<PanicRecord>,
     pub(super) unwinding_steps: u32,
     pub(super) retire: bool,
     pub(super) copies: StaticCopies,
@@ -165,6 +169,8 @@ impl Execution {
                 fault_draws: Draws::new(Domain::Fault),
                 workload_draws: Draws::new(Domain::Workload),
                 workload_started: false,
+                wake_draws: Draws::new(Domain::Wake),
+                wake_started: false,
                 hash: 0,
                 seed: 0,
                 epoch: EPOCHS.fetch_add(1 << 32, Ordering::Relaxed),
@@ -182,6 +188,7 @@ impl Execution {
                 },
                 failure: None,
                 panic: None,
+                later_panic: None,
                 unwinding_steps: 0,
                 retire: false,
                 copies: StaticCopies::default(),
@@ -269,6 +276,7 @@ impl Execution {
             inner.fault_draws.start(seed);
         }
         inner.workload_started = false;
+        inner.wake_started = false;
         inner.special_at = setup.max_steps.min(inner.watchdog_at);
         self.recording.set(recorder.is_some());
         inner.recorder = recorder;
@@ -288,6 +296,7 @@ impl Execution {
         inner.timers.clear();
         inner.watchers.clear();
         inner.panic = None;
+        inner.later_panic = None;
         inner.extensions.clear();
         if !inner.copies.is_empty()
             && let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.inner().copies.drop_all()))

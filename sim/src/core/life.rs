@@ -73,7 +73,8 @@ impl Execution {
         };
         // SAFETY: our caller answers for what `main` borrows; nothing else is borrowed.
         task.fiber = unsafe { Fiber::new(stack, life) };
-        inner.strategy.spawned(id, &mut inner.draws);
+        let (parent, name) = (self.current.get(), task.name.as_deref());
+        inner.strategy.spawned(id, parent, name, &mut inner.draws);
         self.make_runnable(id);
         id
     }

@@ -26,7 +26,7 @@ mod task;
 mod wait;
 mod words;
 
-pub(crate) use draws::Draws;
+pub(crate) use draws::{Domain, Draws};
 pub(crate) use execution::{Execution, Setup, current, mix};
 pub(crate) use holds::{hold_begin, hold_end};
 pub(crate) use recorder::{Recorder, listening, log_event, name_object, note, recording};

@@ -5,11 +5,11 @@
 //! raised. When an execution is over, its unfinished tasks are resumed under the mode `Dying` and
 //! unwind with a payload of ours.
 //!
-//! A panic in a destructor of a task that already unwinds would abort the process. The hook sees it
-//! before that happens and *abandons* the task: it leaves the hook by a forced unwind, which gives
-//! back the lock that `std` holds around hooks, and suspends for ever one frame further up. Its
-//! stack is lost, and so is the OS thread, whose panic count stays raised; the runner goes on with
-//! another.
+//! A panic that leaves a destructor of a task that already unwinds would abort the process. The hook
+//! is told before that happens and *abandons* the task: it leaves the hook by a forced unwind, which
+//! gives back the lock that `std` holds around hooks, and suspends for ever one frame further up.
+//! Its stack is lost, and so is the OS thread, whose panic count stays raised; the runner goes on
+//! with another.
 #![expect(unsafe_code, reason = "calls predicates that live on the stacks of waiting tasks")]
 
 use std::any::Any;
@@ -25,6 +25,10 @@ struct Dying;
 
 /// Scheduling points that destructors may pass while a task unwinds.
 pub(super) const MAX_UNWINDING_STEPS: u32 = 100_000;
+
+/// What `std` says when it is about to abort because a panic can go no further.
+const LAST_WORDS: [&str; 2] =
+    ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
 /// What the hook saw of a panic.
 pub(crate) struct PanicRecord {
@@ -74,14 +78,23 @@ impl Execution {
         // SAFETY: `Location::caller` of the panic macros is a constant of the program; the hook's
         // signature only forgets it.
         record.place = info.location().map(|place| unsafe { std::mem::transmute(place) });
-        if self.inner().mode == Mode::Running {
-            self.inner().mode = Mode::Panicking;
-            self.inner().panic = Some(record);
-            self.inner().unwinding_steps = 0;
+        let inner = self.inner();
+        if inner.mode == Mode::Running {
+            inner.mode = Mode::Panicking;
+            inner.panic = Some(record);
+            inner.later_panic = None;
+            inner.unwinding_steps = 0;
             self.next_event.set(0);
+        } else if !LAST_WORDS.contains(&&*record.message) {
+            // In a destructor, which may catch it; or the program has caught the first one.
+            inner.later_panic = Some(record);
         } else {
-            let what =
-                format!("a destructor panicked while its task was unwound: {}", record.message);
+            let what = match inner.later_panic.take() {
+                Some(later) => {
+                    format!("a destructor panicked while its task was unwound: {}", later.message)
+                }
+                None => record.message,
+            };
             self.give_up(&what);
             super::leave_hook::leave(std::ptr::from_ref(info).addr(), self);
         }
@@ -120,9 +133,13 @@ impl Execution {
         if payload.is::<Dying>() || self.inner().mode == Mode::Dying {
             return;
         }
-        let record =
-            self.inner().panic.take().unwrap_or_else(|| PanicRecord::from_payload(payload));
-        self.inner().mode = Mode::Running;
+        let caught = PanicRecord::from_payload(payload);
+        let inner = self.inner();
+        let records = [inner.later_panic.take(), inner.panic.take()];
+        // The later one, if the program caught the first; that one, if a destructor caught the later.
+        let seen = records.into_iter().flatten().find(|seen| seen.message == caught.message);
+        let record = seen.unwrap_or(caught);
+        inner.mode = Mode::Running;
         let failure = record.failure(self.role(self.current.get()));
         if self.recording.get() {
             let message = failure.message.clone();

@@ -62,9 +62,13 @@ impl Execution {
         self.now_ns().checked_add(after).filter(|&deadline| deadline < u64::MAX / 2)
     }
 
-    /// Wakes one task that waits on `object` in one of `classes`, chosen by the seed.
+    /// Wakes one task that waits on `object` in one of `classes`, chosen by the seed: by draws of
+    /// its own, so that whoever replays a schedule under its seed wakes the same task.
     pub(crate) fn enable_one(&self, object: usize, classes: u8) {
         let inner = self.inner();
+        if !std::mem::replace(&mut inner.wake_started, true) {
+            inner.wake_draws.start(inner.seed);
+        }
         let waits = |id: &u32| {
             let task = &inner.tasks[*id as usize];
             let waits =
@@ -75,7 +79,7 @@ impl Execution {
         let n = waiting().count() as u32;
         let nth = if n > 1 {
             inner.strategy.told(self.current.get(), Told::Draws);
-            inner.draws.below(n)
+            inner.wake_draws.below(n)
         } else {
             0
         };

@@ -144,6 +144,9 @@ impl Task {
         self.last_object = 0;
         self.changed_nothing_at = 0;
         self.hint = Hint::default();
+        // What it is about to do is to start.
+        self.pending.kind = OpKind::Spawn;
+        self.pending.object = 0;
         self.finished = false;
         self.parked_token = false;
         self.timed_out = false;

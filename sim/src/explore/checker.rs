@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::{Environment, Faults, Report, pilot, sweep};
-use crate::core::{Execution, Recorder, Setup};
-use crate::scheduler::Scheduler;
+use crate::core::{Draws, Execution, Recorder, Setup};
+use crate::scheduler::{Pilot, Scheduler, Strategy};
 use crate::trace::Trace;
 
 /// Seeds that [`check`] and `#[holdup::test]` run if nobody says otherwise.
@@ -208,37 +208,9 @@ impl Checker {
     pub(super) fn trace_hashed(&self, seed: u64, body: &(dyn Fn() + Sync)) -> (Trace, u64) {
         std::thread::scope(|scope| {
             let run = || {
-                let setup = &self.setup;
-                let pilot = pilot::measure(self, body);
                 let execution = Execution::new(self.stack_bytes);
-                let strategy = |draws: &mut _| self.scheduler.strategy(&pilot, draws);
-                let recorder = Some(Box::<Recorder>::default());
-                let outcome = execution.run(seed, setup, strategy, body, recorder);
-                let (strategy, recorder) = execution.take_results();
-                let recorder = recorder.map(|recorder| *recorder).unwrap_or_default();
-                let hash = recorder.hash();
-                let mut failure = outcome.failure;
-                let divergence = strategy.divergence();
-                if let Some(divergence) = &divergence
-                    && let Some(failure) = &mut failure
-                {
-                    failure.detail.push(format!("the schedule {divergence}"));
-                }
-                let trace = Trace {
-                    name: self.name.clone(),
-                    seed,
-                    scheduler: self.scheduler.to_string(),
-                    arm: outcome.arm.to_owned(),
-                    mutant: setup.mutant.map(str::to_owned),
-                    tasks: recorder.tasks,
-                    objects: recorder.objects,
-                    events: recorder.events,
-                    divergence,
-                    failure,
-                    steps: outcome.steps,
-                    hash: outcome.hash,
-                };
-                (trace, hash)
+                let recorded = self.record(&execution, &pilot::measure(self, body), seed, body);
+                (recorded.trace, recorded.hash)
             };
             let builder = std::thread::Builder::new().name(format!("{}@{seed}", self.name));
             match builder.spawn_scoped(scope, run).map(std::thread::ScopedJoinHandle::join) {
@@ -248,6 +220,66 @@ impl Checker {
             }
         })
     }
+
+    /// Runs one seed in `execution` and writes down everything.
+    pub(super) fn record(
+        &self,
+        execution: &Execution,
+        pilot: &Pilot,
+        seed: u64,
+        body: &(dyn Fn() + Sync),
+    ) -> Recorded {
+        let strategy = |draws: &mut _| self.scheduler.strategy(pilot, draws);
+        self.record_under(execution, strategy, seed, body)
+    }
+
+    /// Runs one seed under `strategy`, whatever the scheduler, and writes down everything.
+    pub(super) fn record_under(
+        &self,
+        execution: &Execution,
+        strategy: impl FnOnce(&mut Draws) -> Strategy,
+        seed: u64,
+        body: &(dyn Fn() + Sync),
+    ) -> Recorded {
+        let recorder = Some(Box::<Recorder>::default());
+        let outcome = execution.run(seed, &self.setup, strategy, body, recorder);
+        let (strategy, recorder) = execution.take_results();
+        let recorder = recorder.map(|recorder| *recorder).unwrap_or_default();
+        let hash = recorder.hash();
+        let mut failure = outcome.failure;
+        let divergence = strategy.divergence();
+        if let Some(divergence) = &divergence
+            && let Some(failure) = &mut failure
+        {
+            failure.detail.push(format!("the schedule {divergence}"));
+        }
+        let trace = Trace {
+            name: self.name.clone(),
+            seed,
+            scheduler: self.scheduler.to_string(),
+            arm: outcome.arm.to_owned(),
+            mutant: self.setup.mutant.map(str::to_owned),
+            tasks: recorder.tasks,
+            objects: recorder.objects,
+            events: recorder.events,
+            divergence,
+            failure,
+            steps: outcome.steps,
+            hash: outcome.hash,
+        };
+        Recorded { trace, hash, strategy, retire: outcome.retire }
+    }
+}
+
+/// An execution that was written down.
+pub(super) struct Recorded {
+    pub(super) trace: Trace,
+    /// Over everything in it.
+    pub(super) hash: u64,
+    /// The scheduler, as it ended.
+    pub(super) strategy: Strategy,
+    /// The OS thread is not to run another.
+    pub(super) retire: bool,
 }
 
 /// Runs `body` under seeds 0 to 999, or what the environment asks for (`HOLDUP_SEED` and the

@@ -1,9 +1,11 @@
 //! Running a program under many schedules: sweeps, failures, replays.
 
 mod checker;
+mod cover;
 mod environment;
 mod failure;
 mod faults;
+mod guided;
 mod pilot;
 mod prove;
 mod replay_line;
@@ -14,6 +16,7 @@ pub use checker::{Checker, check};
 pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_shard};
 pub use failure::Failure;
 pub use faults::Faults;
+pub use guided::{Finding, Guided};
 pub use prove::{Proof, ProofFailure, ProofOptions, Remaining};
 pub use report::{ArmCount, FirstFailure, Report};
 

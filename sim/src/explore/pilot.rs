@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::core::Execution;
-use crate::scheduler::{Pilot, Scheduler, Strategy, Survey};
+use crate::scheduler::{Pilot, Scheduler, Strategy, Survey, settle};
 
 const PILOTS: u64 = 8;
 
@@ -14,16 +14,28 @@ const PILOTS: u64 = 8;
 pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     if matches!(
         checker.scheduler,
-        Scheduler::Random | Scheduler::Sticky | Scheduler::Replay(_) | Scheduler::Script(_)
+        Scheduler::Random
+            | Scheduler::Sticky
+            | Scheduler::Pos
+            | Scheduler::Starve
+            | Scheduler::Replay(_)
+            | Scheduler::Script(_)
     ) {
         return Pilot::default();
     }
+    measure_contended(checker, body)
+}
+
+/// As [`measure`], whatever the scheduler needs to know.
+pub(super) fn measure_contended(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     std::thread::scope(|scope| scope.spawn(|| run_pilots(checker, body)).join().unwrap_or_default())
 }
 
 fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     let execution = Execution::new(checker.stack_bytes);
     let mut pilots: Vec<Pilot> = Vec::new();
+    // An execution that failed may have shown a part of the program only.
+    let (mut whole, mut cut_short) = (Vec::new(), Vec::new());
     for i in 0..PILOTS {
         let survey = match pilots.last() {
             Some(walk) if i % 2 == 1 => Survey::in_order(walk.contended_steps),
@@ -32,6 +44,8 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
         let survey = Strategy::Survey(Box::new(survey));
         let outcome = execution.run(u64::MAX - i, &checker.setup, |_| survey, body, None);
         if let (Strategy::Survey(survey), _) = execution.take_results() {
+            let profiles = if outcome.failure.is_none() { &mut whole } else { &mut cut_short };
+            profiles.push(survey.profile());
             pilots.push(survey.result());
         }
         if outcome.retire {
@@ -47,5 +61,6 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
         contended_steps: quartile(|pilot| pilot.contended_steps),
         held_objects: quartile(|pilot| u64::from(pilot.held_objects)) as u32,
         candidates: quartile(|pilot| pilot.candidates),
+        profiles: settle(if whole.is_empty() { cut_short } else { whole }),
     }
 }

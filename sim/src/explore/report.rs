@@ -25,7 +25,8 @@ pub struct ArmCount {
 }
 
 impl ArmCount {
-    pub(super) fn add(&mut self, other: Self) {
+    /// Adds what it did elsewhere.
+    pub fn add(&mut self, other: Self) {
         self.executions += other.executions;
         self.failures += other.failures;
     }

@@ -88,7 +88,7 @@ impl Sweep<'_> {
         let execution = Execution::new(self.checker.stack_bytes);
         let pilot = {
             let mut known = self.pilot.lock().unwrap_or_else(|broken| broken.into_inner());
-            *known.get_or_insert_with(|| pilot::measure(self.checker, self.body))
+            known.get_or_insert_with(|| pilot::measure(self.checker, self.body)).clone()
         };
         let mut chunk = rest.or_else(|| self.take());
         while let Some(range) = chunk {

@@ -13,26 +13,41 @@
 //! Draws come from the seed and from nothing else. What a scheduler learns beforehand, a
 //! `Pilot`, is a pure function of the program and of the machine's fixed pilot seeds.
 
+mod keyed;
 mod lens;
 mod pct;
 mod portfolio;
+mod pos;
+mod profile;
 mod random;
 mod replay;
 mod script;
+mod starve;
 mod sticky;
 mod survey;
+mod surw;
 mod systematic;
+mod unraced;
+mod urw;
 
 pub use pct::Depth;
 pub use replay::{ParseScheduleError, Schedule, Switch};
 
+pub(crate) use keyed::{Keyed, Keys};
 pub(crate) use lens::Lens;
 pub(crate) use pct::Pct;
+pub(crate) use pos::Pos;
+pub(crate) use profile::{Profile, settle};
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 pub(crate) use script::Scripted;
+pub(crate) use starve::Starve;
 pub(crate) use sticky::Sticky;
 pub(crate) use survey::Survey;
+pub(crate) use surw::Surw;
+pub(crate) use urw::Urw;
+
+use std::sync::Arc;
 pub(crate) use systematic::{NOBODY, Systematic, Told};
 
 use crate::core::{Draws, Task};
@@ -75,9 +90,14 @@ pub(crate) enum Strategy {
     Sticky(Sticky),
     Pct(Pct),
     Lens(Lens),
+    Pos(Pos),
+    Urw(Box<Urw>),
+    Surw(Box<Surw>),
+    Starve(Starve),
     Replay(Replay),
     Script(Scripted),
     Survey(Box<Survey>),
+    Keyed(Box<Keyed>),
     Systematic(Systematic),
 }
 
@@ -88,9 +108,14 @@ macro_rules! each {
             Strategy::Sticky($strategy) => $e,
             Strategy::Pct($strategy) => $e,
             Strategy::Lens($strategy) => $e,
+            Strategy::Pos($strategy) => $e,
+            Strategy::Urw($strategy) => $e,
+            Strategy::Surw($strategy) => $e,
+            Strategy::Starve($strategy) => $e,
             Strategy::Replay($strategy) => $e,
             Strategy::Script($strategy) => $e,
             Strategy::Survey($strategy) => $e,
+            Strategy::Keyed($strategy) => $e,
             Strategy::Systematic($strategy) => $e,
         }
     };
@@ -109,13 +134,23 @@ impl Strategy {
         each!(self, strategy => strategy.at_block(turn))
     }
 
-    /// A task was created.
+    /// A task was created, by the task `parent` unless it is the first.
     #[inline]
-    pub(crate) fn spawned(&mut self, task: u32, draws: &mut Draws) {
+    pub(crate) fn spawned(
+        &mut self,
+        task: u32,
+        parent: u32,
+        name: Option<&str>,
+        draws: &mut Draws,
+    ) {
         match self {
             Self::Pct(pct) => pct.spawned(task, draws),
             Self::Lens(lens) => lens.spawned(task, draws),
-            Self::Survey(survey) => survey.spawned(task, draws),
+            Self::Pos(pos) => pos.spawned(task),
+            Self::Urw(urw) => urw.spawned(task, parent, name),
+            Self::Surw(surw) => surw.spawned(task, parent, name, draws),
+            Self::Survey(survey) => survey.spawned(task, parent, name, draws),
+            Self::Keyed(keyed) => keyed.spawned(task, draws),
             _ => {}
         }
     }
@@ -127,6 +162,7 @@ impl Strategy {
             Self::Pct(pct) => pct.yielded(task),
             Self::Lens(lens) => lens.yielded(task),
             Self::Survey(survey) => survey.yielded(task),
+            Self::Keyed(keyed) => keyed.yielded(task),
             Self::Script(script) => script.yielded(task),
             _ => {}
         }
@@ -182,8 +218,9 @@ impl Strategy {
 
 /// Which scheduler to use.
 ///
-/// Parsed from and printed as `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`;
-/// [`Schedule`]s are made from traces, they and [`Script`]s by their own parsers.
+/// Parsed from and printed as `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`,
+/// `pos`, `urw`, `surw`, `starve`; [`Schedule`]s are made from traces, they and [`Script`]s by their
+/// own parsers.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Scheduler {
@@ -198,6 +235,15 @@ pub enum Scheduler {
     Pct(Depth),
     /// Aimed at spinlock holds, with plain schedulers mixed in.
     Lens,
+    /// Partial order sampling (Yuan et al. 2018): random priorities, drawn anew at races.
+    Pos,
+    /// Uniform random walk (Zhao et al. 2025): every interleaving is as likely as any other.
+    Urw,
+    /// Selectively uniform random walk (Zhao et al. 2025): every order of the operations on one
+    /// object, drawn per execution, is as likely as any other.
+    Surw,
+    /// A random walk that now and then lets one task have no processor for a while.
+    Starve,
     /// A recorded schedule, decision by decision.
     Replay(Schedule),
     /// Turns written by hand or made by shrinking.
@@ -206,7 +252,19 @@ pub enum Scheduler {
 
 impl Scheduler {
     /// The names that [`str::parse`] takes. `pct` also takes a depth: `pct3`.
-    pub const NAMES: &[&str] = &["portfolio", "random", "sticky", "pct", "pct2", "pct3", "lens"];
+    pub const NAMES: &[&str] = &[
+        "portfolio",
+        "random",
+        "sticky",
+        "pct",
+        "pct2",
+        "pct3",
+        "lens",
+        "pos",
+        "urw",
+        "surw",
+        "starve",
+    ];
 }
 
 impl std::fmt::Display for Scheduler {
@@ -218,6 +276,10 @@ impl std::fmt::Display for Scheduler {
             Self::Pct(Depth::Drawn) => f.write_str("pct"),
             Self::Pct(Depth::Fixed(depth)) => write!(f, "pct{depth}"),
             Self::Lens => f.write_str("lens"),
+            Self::Pos => f.write_str("pos"),
+            Self::Urw => f.write_str("urw"),
+            Self::Surw => f.write_str("surw"),
+            Self::Starve => f.write_str("starve"),
             Self::Replay(_) => f.write_str("replay"),
             Self::Script(_) => f.write_str("script"),
         }
@@ -242,6 +304,10 @@ impl std::str::FromStr for Scheduler {
             "sticky" => Self::Sticky,
             "pct" => Self::Pct(Depth::Drawn),
             "lens" => Self::Lens,
+            "pos" => Self::Pos,
+            "urw" => Self::Urw,
+            "surw" => Self::Surw,
+            "starve" => Self::Starve,
             _ => match text.strip_prefix("pct").and_then(|depth| depth.parse::<u32>().ok()) {
                 Some(depth @ 1..=9) if text.len() == 4 => Self::Pct(Depth::Fixed(depth)),
                 _ => return Err(ParseSchedulerError { found: text.to_owned() }),
@@ -251,7 +317,7 @@ impl std::str::FromStr for Scheduler {
 }
 
 /// What the pilot executions of a program have shown: a pure function of the program.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pilot {
     /// Steps at which two or more tasks could run.
     pub(crate) contended_steps: u64,
@@ -259,6 +325,19 @@ pub(crate) struct Pilot {
     pub(crate) held_objects: u32,
     /// Lens candidates, an average over the objects.
     pub(crate) candidates: u64,
+    /// What each execution showed, task by task.
+    pub(crate) profiles: Arc<[Arc<Profile>]>,
+}
+
+impl Pilot {
+    /// The profile of one of the executions, drawn among those that are `fit`.
+    fn profile(&self, draws: &mut Draws, fit: impl Fn(&Profile) -> bool) -> Arc<Profile> {
+        let mut fitting = self.profiles.iter().filter(|profile| fit(profile));
+        match fitting.clone().count() as u32 {
+            0 => Arc::default(),
+            n => fitting.nth(draws.below(n) as usize).cloned().unwrap_or_default(),
+        }
+    }
 }
 
 impl Scheduler {
@@ -271,6 +350,10 @@ impl Scheduler {
             Self::Sticky => Strategy::Sticky(Sticky),
             Self::Pct(depth) => Strategy::Pct(Pct::new(*depth, pilot, draws)),
             Self::Lens => Strategy::Lens(Lens::new(pilot, draws)),
+            Self::Pos => Strategy::Pos(Pos::default()),
+            Self::Urw => Strategy::Urw(Box::new(Urw::new(pilot, draws))),
+            Self::Surw => Strategy::Surw(Box::new(Surw::new(pilot, draws))),
+            Self::Starve => Strategy::Starve(Starve::default()),
             Self::Replay(schedule) => Strategy::Replay(Replay::new(schedule.clone())),
             Self::Script(script) => Strategy::Script(Scripted::new(script.clone())),
         }
@@ -285,9 +368,14 @@ impl Strategy {
             Self::Sticky(_) => "sticky",
             Self::Pct(pct) => pct.name(),
             Self::Lens(_) => "lens",
+            Self::Pos(_) => "pos",
+            Self::Urw(_) => "urw",
+            Self::Surw(_) => "surw",
+            Self::Starve(_) => "starve",
             Self::Replay(_) => "replay",
             Self::Script(_) => "script",
             Self::Survey(_) => "pilot",
+            Self::Keyed(_) => "guided",
             Self::Systematic(_) => "systematic",
         }
     }

@@ -127,10 +127,15 @@ impl Pct {
     pub(crate) fn new(depth: Depth, pilot: &Pilot, draws: &mut Draws) -> Self {
         let depth = depth.draw(draws);
         let steps = pilot.contended_steps.clamp(1, u64::from(u32::MAX)) as u32;
+        Self::with(depth, steps, || u64::from(draws.below(steps)) + 1)
+    }
+
+    /// With the change points that `point` gives, the one with the highest rank first.
+    fn with(depth: u32, steps: u32, mut point: impl FnMut() -> u64) -> Self {
         let mut changes = [(0, 0); MAX_DEPTH];
         let n_changes = depth as usize - 1;
         for (i, change) in changes[..n_changes].iter_mut().enumerate() {
-            *change = (u64::from(draws.below(steps)) + 1, depth - 1 - i as u32);
+            *change = (point(), depth - 1 - i as u32);
         }
         changes[..n_changes].sort_unstable();
         let patience = patience(u64::from(steps));
@@ -190,3 +195,6 @@ impl Pct {
         self.priorities.highest(turn.runnable)
     }
 }
+
+#[cfg(test)]
+mod tests;

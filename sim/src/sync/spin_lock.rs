@@ -30,6 +30,7 @@ const USED_OUTSIDE: u32 = 2;
 pub struct SpinLock<T: ?Sized> {
     /// First, so that the lock is where the whole is: there `name!` finds it.
     word: AtomicU32,
+    #[cfg(feature = "sim")]
     kind: &'static HoldKind,
     value: UnsafeCell<T>,
 }
@@ -46,8 +47,14 @@ impl<T> SpinLock<T> {
     }
 
     /// An open lock whose holds carry the name and the rules of `kind`.
+    #[cfg_attr(not(feature = "sim"), expect(unused_variables, reason = "natively nobody asks"))]
     pub const fn with_kind(value: T, kind: &'static HoldKind) -> Self {
-        Self { kind, word: AtomicU32::new(0), value: UnsafeCell::new(value) }
+        Self {
+            word: AtomicU32::new(0),
+            #[cfg(feature = "sim")]
+            kind,
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// The value, when the lock is no longer needed.
@@ -59,7 +66,11 @@ impl<T> SpinLock<T> {
 impl<T: ?Sized> SpinLock<T> {
     #[inline(always)]
     const fn bit(&self) -> LockBit<AtomicU32> {
-        LockBit::new(self.kind, 1)
+        #[cfg(feature = "sim")]
+        let kind = self.kind;
+        #[cfg(not(feature = "sim"))]
+        let kind = &SPINLOCK;
+        LockBit::new(kind, 1)
     }
 
     /// The lock itself, or in an execution the execution's copy of it if it is a static.
@@ -117,7 +128,7 @@ impl<T: Default> Default for SpinLock<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for SpinLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpinLock").field("kind", &self.kind.name).finish_non_exhaustive()
+        f.debug_struct("SpinLock").finish_non_exhaustive()
     }
 }
 

@@ -51,7 +51,7 @@ pub struct ObjectInfo {
 }
 
 /// A place in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
     /// File, as the compiler was given it.
     pub file: &'static str,
@@ -165,7 +165,7 @@ pub enum SwitchReason {
 }
 
 /// The visible operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum OpKind {

@@ -25,5 +25,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use words::kind_name;
+
 pub use event::{Event, ObjectInfo, OpKind, Site, SwitchReason, TaskInfo, Trace, What};
 pub use layer::{TraceLayer, install, layer};

@@ -86,7 +86,7 @@ fn verb(kind: OpKind) -> &'static str {
 }
 
 /// Name of an operation's kind in exports: stable.
-pub(super) fn kind_name(kind: OpKind) -> &'static str {
+pub(crate) fn kind_name(kind: OpKind) -> &'static str {
     match kind {
         OpKind::Load => "load",
         OpKind::Store => "store",

@@ -168,6 +168,38 @@ fn the_schedule_of_a_seed_gives_its_execution_again() {
 }
 
 #[test]
+fn a_replay_wakes_the_waiter_that_was_woken() {
+    let body = || {
+        let (waiting, changed) = (Mutex::new(3), Condvar::new());
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let mut waiting = waiting.lock().unwrap();
+                    *waiting -= 1;
+                    drop(changed.wait(waiting).unwrap());
+                    thread::yield_now();
+                });
+            }
+            scope.spawn(|| {
+                while *waiting.lock().unwrap() > 0 {
+                    hint::spin_loop();
+                }
+                (0..3).for_each(|_| changed.notify_one());
+            });
+        });
+    };
+    let checker = Checker::new("three waiters");
+    for seed in 0..100 {
+        let recorded = checker.trace(seed, &body);
+
+        let replayed = replayed(&checker, &recorded, &body);
+
+        assert_eq!(replayed.divergence, None, "{}", Schedule::from(&recorded));
+        assert_eq!(facts(&replayed), facts(&recorded));
+    }
+}
+
+#[test]
 fn the_schedule_of_a_deadlock_gives_it_again() {
     let body = || {
         let locks = [const { Mutex::new(()) }; 2];

@@ -5,8 +5,10 @@ mod atomic;
 mod barrier;
 mod cell;
 mod condvar;
+mod coverage;
 mod determinism;
 mod fs;
+mod guided;
 mod hold;
 mod local;
 mod lock_bit;
@@ -21,6 +23,7 @@ mod scheduler;
 mod script;
 mod spin;
 mod spin_lock;
+mod strategies;
 mod thread;
 mod time;
 
