@@ -450,3 +450,51 @@ fn a_signal_stops_a_sweep_which_then_resumes() {
     let rows: Value = serde_json::from_slice(&resumed.stdout).unwrap();
     assert_eq!(rows["scenarios"][0]["hash"], row["hash"]);
 }
+
+#[test]
+fn prove_has_the_promised_keys_and_proves_a_small_story() {
+    let arguments = ["prove", "header-release-vs-unpin-classic", "--json"];
+    let proof = json(&arguments);
+
+    assert_keys(&proof, &["complete", "executions", "blocked", "distinct_traces", "failures"]);
+    assert_keys(&proof, &["remaining_estimate"]);
+    assert_eq!((&proof["complete"], &proof["failures"]), (&true.into(), &0.into()));
+    assert_eq!(proof["executions"], proof["distinct_traces"]);
+    assert_eq!(status(&arguments), 0);
+}
+
+#[test]
+fn prove_says_what_is_left_where_it_is_cut_off() {
+    let arguments = ["prove", "cleanup-lock-vs-unpin-classic", "--max-executions", "30"];
+    let proof = json(&[&arguments[..], &["--json"]].concat());
+
+    assert_eq!(proof["complete"], false);
+    assert!(proof["remaining_estimate"].as_f64().unwrap() > 0.0);
+    assert_eq!(status(&arguments), 0);
+    let text = stdout(&[&arguments[..], &["--preemptions", "1"]].concat());
+    assert!(text.contains("within 1 preemption"), "{text}");
+}
+
+#[test]
+fn a_failure_that_prove_finds_replays() {
+    let mutant = "atomics.plain_store_not_rmw_safe";
+    let bug = ["header-release-vs-unpin-classic", "--mutant", mutant];
+    let arguments = [&["prove"], &bug[..]].concat();
+    assert_eq!(status(&arguments), 1);
+    let first = &json(&[&arguments[..], &["--json"]].concat())["first_failure"];
+
+    let schedule = first["schedule"].as_str().unwrap();
+    let again = [&["run"], &bug[..], &["--seed", "0", "--scheduler", schedule, "--json"]].concat();
+    assert_eq!(json(&again)["failure"]["rule"], first["rule"]);
+    assert!(first["replay"].as_str().unwrap().contains(schedule));
+}
+
+#[test]
+fn prove_refuses_what_it_cannot_search() {
+    let sentence = refusal(&["prove", "disk-errors-lose-nothing-classic"]);
+    assert!(sentence.contains("faults"), "{sentence}");
+    refusal(&["prove", "lossy-unpin", "--preemptions", "-1"]);
+    refusal(&["prove", "lossy-unpin", "--max-executions", "0"]);
+    refusal(&["prove", "lossy-unpim"]);
+    refusal(&["run", "lossy-unpin", "--seed", "0", "--scheduler", "v1:1"]);
+}

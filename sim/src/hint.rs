@@ -62,6 +62,10 @@ word!(AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize);
 #[track_caller]
 pub fn spin_until(word: &impl Word, done: impl Fn(u64) -> bool) -> u64 {
     let mut pause = crate::sync::Pause::default();
+    #[cfg(feature = "sim")]
+    if let Some(execution) = crate::core::current() {
+        execution.tell(crate::scheduler::Told::WaitsForWord);
+    }
     loop {
         let value = word.value();
         if done(value) {

@@ -76,7 +76,7 @@
 //! | [`memory`] | which bytes behind a pointer are read and written, for the race check |
 #![cfg_attr(
     feature = "sim",
-    doc = "| [`explore`] | [`Checker`], [`check`], [`Report`], [`Failure`], the environment |"
+    doc = "| [`explore`] | [`Checker`]: sweeps and proofs; [`check`], [`Report`], [`Failure`], the environment |"
 )]
 #![cfg_attr(
     feature = "sim",

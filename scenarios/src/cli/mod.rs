@@ -10,6 +10,7 @@ mod list;
 mod mutants;
 mod output;
 mod progress;
+mod prove;
 mod replay;
 mod report;
 mod run;
@@ -74,6 +75,8 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Counts the executions it takes to catch each mutant.
     Mutants(mutants::Arguments),
+    /// Runs all executions of a scenario, one of each trace.
+    Prove(prove::Arguments),
     /// Runs a seed file or a script again: does it fail as recorded?
     Replay(replay::Arguments),
     /// Makes a failure small: few preemptions, drawn, and as a script.
@@ -97,6 +100,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Run(arguments)) => run::run(&arguments),
                 Some(Command::Sweep(arguments)) => sweep::run(&arguments),
                 Some(Command::Mutants(arguments)) => mutants::run(&arguments),
+                Some(Command::Prove(arguments)) => prove::run(&arguments),
                 Some(Command::Replay(arguments)) => replay::run(&arguments),
                 Some(Command::Shrink(arguments)) => shrink::run(&arguments),
                 Some(Command::Explain(arguments)) => explain::run(&arguments),

@@ -21,8 +21,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse_seed, allow_negative_numbers = true)]
     seed: u64,
     /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw,
-    /// surw or starve.
-    #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
+    /// surw or starve; or a schedule, as `holdup prove` prints it.
+    #[arg(long, value_name = "S", value_parser = scheduler_or_schedule,
+          default_value = "portfolio")]
     scheduler: Scheduler,
     /// Switches this bug on.
     #[arg(long, value_name = "M")]
@@ -60,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let trace = checker.trace(arguments.seed, &scenario.body);
     match arguments.format {
         _ if arguments.json => output::print_json(&document(&trace, arguments.trace))?,
-        Format::Text => output::print(&text(scenario, &trace, arguments.trace))?,
+        Format::Text => output::print(&text(scenario, arguments, &trace))?,
         Format::Json => output::print_json(&trace.to_json())?,
         Format::Perfetto => output::print_json(&trace.to_perfetto())?,
         Format::Html => output::print(&trace.to_html())?,
@@ -71,8 +72,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(Exit::failed_if(trace.failure.is_some()))
 }
 
-fn text(scenario: &Scenario, trace: &Trace, timeline: bool) -> String {
-    let replay = replay_line(scenario, &trace.scheduler, trace.seed, trace.mutant.as_deref());
+/// The value of `--scheduler`, which here may also be a schedule.
+fn scheduler_or_schedule(text: &str) -> Result<Scheduler, String> {
+    if !text.starts_with("v1:") {
+        return scheduler(text);
+    }
+    text.parse().map(Scheduler::Replay).map_err(|error| format!("{error}"))
+}
+
+fn text(scenario: &Scenario, arguments: &Arguments, trace: &Trace) -> String {
+    let timeline = arguments.trace;
+    let scheduler = match &arguments.scheduler {
+        Scheduler::Replay(schedule) => schedule.to_string(),
+        other => other.to_string(),
+    };
+    let replay = replay_line(scenario, &scheduler, trace.seed, trace.mutant.as_deref());
     let mut text = match &trace.failure {
         Some(_) => trace.failure_report_with(&replay, timeline),
         None if timeline => format!("{}\n\n{}", passed(trace), trace.timeline()),

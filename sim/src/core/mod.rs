@@ -37,7 +37,7 @@ pub(crate) use recorder::{Recorder, listening, log_event, name_object, note, rec
 pub(crate) use services::Destroyed;
 pub(crate) use task::{Place, Task};
 pub(crate) use wait::{Request, Wake};
-pub(crate) use words::{block_on_bits, unwinding};
+pub(crate) use words::{attempt_failed, block_on_bits, unwinding};
 
 /// The name by which scripts and reports call a task: `main`, its own name, with an ordinal from
 /// the second task of that name on, or `task 3`.
@@ -57,7 +57,9 @@ pub(crate) fn task_role(tasks: &[Box<Task>], id: u32) -> String {
 
 /// The next draw of the current execution for the code under test.
 pub(crate) fn workload_draw() -> Option<u64> {
-    let inner = current()?.inner();
+    let execution = current()?;
+    execution.tell(crate::scheduler::Told::Draws);
+    let inner = execution.inner();
     if !inner.workload_started {
         inner.workload_started = true;
         inner.workload_draws.start(inner.seed);

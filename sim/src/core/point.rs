@@ -9,6 +9,7 @@ use super::execution::{Execution, Mode, STEP_NS, WATCHDOG_STEPS};
 use super::panics;
 use super::task::{Pending, Place, Spin};
 use crate::explore::Failure;
+use crate::scheduler::NOBODY;
 use crate::trace::{OpKind, SwitchReason};
 
 impl Execution {
@@ -41,6 +42,10 @@ impl Execution {
         if step >= self.inner().strategy_at {
             let next = self.ask(true);
             if next != self.current.get() {
+                if next == NOBODY {
+                    self.stop.set(true);
+                    self.stop_here();
+                }
                 self.switch_to(next, SwitchReason::Preempted);
             }
         } else {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::execution::{Execution, Mode};
 use super::task::Place;
 use crate::explore::Faults;
+use crate::scheduler::Told;
 use crate::trace::{OpKind, What};
 
 /// Stands in a task's locals for one that was destroyed.
@@ -30,6 +31,17 @@ impl Execution {
             self.object_id(object, noun);
         }
         tell
+    }
+
+    /// Tells a systematic search what it cannot see; nobody else listens.
+    pub(crate) fn tell(&self, told: Told) {
+        let id = self.current.get();
+        self.inner().strategy.told(id, told);
+    }
+
+    /// Times a word got another value so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.get()
     }
 
     /// The execution is over: its tasks are unwound, and nothing they leave behind is looked at.
@@ -65,7 +77,12 @@ impl Execution {
         };
         let waiting = || (0..inner.n_tasks as u32).filter(waits);
         let n = waiting().count() as u32;
-        let nth = if n > 1 { inner.wake_draws.below(n) } else { 0 };
+        let nth = if n > 1 {
+            inner.strategy.told(self.current.get(), Told::Draws);
+            inner.wake_draws.below(n)
+        } else {
+            0
+        };
         let chosen = waiting().nth(nth as usize);
         if let Some(id) = chosen {
             self.enable_task(id);

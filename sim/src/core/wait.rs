@@ -7,6 +7,7 @@
 
 use super::execution::{Execution, Mode};
 use super::task::{Pending, Place, Wait};
+use crate::scheduler::NOBODY;
 use crate::trace::{OpKind, SwitchReason, What};
 
 /// Why a wait ended.
@@ -124,6 +125,10 @@ impl Execution {
         let id = self.current.get();
         if next == id {
             return true;
+        }
+        if next == NOBODY {
+            self.stop.set(true);
+            return false;
         }
         let reason = match reason {
             SwitchReason::Blocked { .. } if self.recording.get() => self.blocked_reason(id),

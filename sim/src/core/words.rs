@@ -15,6 +15,7 @@
 
 use super::execution::{Execution, current};
 use super::task::{Hint, Pending, Place, Spin, Wait, Watch};
+use crate::scheduler::Told;
 use crate::trace::{OpKind, SwitchReason};
 
 /// Steps of a lap beyond which it counts as no loop.
@@ -42,6 +43,13 @@ pub(crate) fn block_on_bits(object: usize, mask: u64, place: Place) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+/// The calling task tried to take a lock and failed; it will try again.
+pub(crate) fn attempt_failed() {
+    if let Some(execution) = current() {
+        execution.tell(Told::FailedAttempt);
     }
 }
 
@@ -189,6 +197,7 @@ impl Execution {
         if self.is_unwinding() {
             return;
         }
+        self.tell(Told::Hint);
         let at = self.own_steps();
         let me = self.me();
         let before = me.hint;

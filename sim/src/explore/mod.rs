@@ -9,6 +9,7 @@ mod faults;
 mod guided;
 mod neighbours;
 mod pilot;
+mod prove;
 mod replay_line;
 mod report;
 mod rerun;
@@ -22,7 +23,9 @@ pub use failure::Failure;
 pub use faults::Faults;
 pub use guided::{Finding, Guided};
 pub use neighbours::{Neighbour, SUFFIXES};
+pub use prove::{Proof, ProofFailure, ProofOptions, Remaining};
 pub use report::{ArmCount, FirstFailure, Report};
 pub use shrink::Shrunk;
 
+pub(crate) use prove::{Probe, Search};
 pub(crate) use replay_line::for_test as replay_of_test;

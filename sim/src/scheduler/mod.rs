@@ -6,6 +6,10 @@
 //! step. It is also asked whenever the running task cannot go on, and at the next scheduling point
 //! after a task became able to run.
 //!
+//! A systematic search is asked at every point and draws nothing: [`Checker::prove`].
+//!
+//! [`Checker::prove`]: crate::Checker::prove
+//!
 //! Draws come from the seed and from nothing else. What a scheduler learns beforehand, a
 //! `Pilot`, is a pure function of the program and of the machine's fixed pilot seeds.
 
@@ -22,6 +26,7 @@ mod starve;
 mod sticky;
 mod survey;
 mod surw;
+mod systematic;
 mod turns;
 mod unraced;
 mod urw;
@@ -45,6 +50,7 @@ pub(crate) use turns::{Choice, Stretch, Turns};
 pub(crate) use urw::Urw;
 
 use std::sync::Arc;
+pub(crate) use systematic::{NOBODY, Systematic, Told};
 
 use crate::core::{Draws, Task};
 use crate::script::Script;
@@ -95,6 +101,7 @@ pub(crate) enum Strategy {
     Survey(Box<Survey>),
     Turns(Box<Turns>),
     Keyed(Box<Keyed>),
+    Systematic(Systematic),
 }
 
 macro_rules! each {
@@ -113,6 +120,7 @@ macro_rules! each {
             Strategy::Survey($strategy) => $e,
             Strategy::Turns($strategy) => $e,
             Strategy::Keyed($strategy) => $e,
+            Strategy::Systematic($strategy) => $e,
         }
     };
 }
@@ -186,6 +194,14 @@ impl Strategy {
             Self::Survey(survey) => survey.held(object),
             Self::Script(script) => script.held(task, kind, name),
             _ => false,
+        }
+    }
+
+    /// The machine tells something that only a systematic search listens to.
+    #[inline]
+    pub(crate) fn told(&mut self, task: u32, told: Told) {
+        if let Self::Systematic(systematic) = self {
+            systematic.told(task, told);
         }
     }
 
@@ -365,6 +381,7 @@ impl Strategy {
             Self::Survey(_) => "pilot",
             Self::Turns(_) => "turns",
             Self::Keyed(_) => "guided",
+            Self::Systematic(_) => "systematic",
         }
     }
 }

@@ -55,6 +55,12 @@ impl From<&Trace> for Schedule {
     }
 }
 
+impl From<&[Switch]> for Schedule {
+    fn from(switches: &[Switch]) -> Self {
+        Self { switches: switches.into() }
+    }
+}
+
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("v1:")?;

@@ -182,6 +182,9 @@ impl<W: LockWord> LockBit<W> {
                 // A task that is being unwound gets every lock: whoever has it never runs again.
                 #[cfg(feature = "sim")]
                 Err(value) if crate::core::unwinding() => return value,
+                #[cfg(feature = "sim")]
+                Err(_) => crate::core::attempt_failed(),
+                #[cfg(not(feature = "sim"))]
                 Err(_) => {}
             }
             self.wait_unlocked_with(word, backoff);

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use crate::core::{Execution, Place, Request};
 use crate::hold::HoldKind;
+use crate::scheduler::Told;
 use crate::trace::OpKind;
 
 const READERS: u8 = 1;
@@ -252,6 +253,7 @@ impl RawLock {
     pub(super) fn downgrade(&self, execution: &Execution, written: bool) {
         self.publish_clock(execution, Access::Exclusive);
         self.state.store(1, Relaxed);
+        execution.tell(Told::Writes(self.address()));
         if self.waiting.load(Relaxed) != 0 {
             execution.enable(self.address(), READERS);
         }

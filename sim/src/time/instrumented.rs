@@ -19,6 +19,7 @@ const START_OF_EXECUTIONS: u64 = 946_684_800;
 fn virtual_now(place: Place) -> Option<u64> {
     let execution = current()?;
     if !execution.is_unwinding() {
+        execution.tell(crate::scheduler::Told::ReadsClock);
         execution.point(OpKind::Load, 0, place);
         // The clock shows another value each time, so a loop that polls it is no spin loop that
         // sees nothing new.

@@ -16,6 +16,8 @@ mod mpsc;
 mod mutex;
 mod note;
 mod once;
+mod prove;
+mod prove_random;
 mod race;
 mod rwlock;
 mod scheduler;
