@@ -31,7 +31,7 @@ fn every_mutant_shrinks_to_a_script_that_breaks_the_same_rule() {
             let shrunk = checker.shrink(first.seed, &scenario.body).expect("the seed fails");
 
             let (rule, hash) = (&first.failure.rule, shrunk.trace.hash);
-            let script = shrunk.script.expect("a script leads to every bug");
+            let script = shrunk.script.unwrap_or_else(|| panic!("no script leads to {name}"));
             let scripted = checker.scheduler(Scheduler::Script(script));
             let again = scripted.trace(first.seed, &scenario.body);
             let broken = again.failure.expect("a script that was shrunk fails").rule;

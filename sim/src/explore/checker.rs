@@ -233,6 +233,16 @@ impl Checker {
         })
     }
 
+    /// How an execution runs that is not written down and not run again: it looks for data races, as
+    /// one that is written down does.
+    pub(super) fn looking_for_races(&self) -> Setup {
+        let clocks = match self.setup.clocks {
+            KeepClocks::Never => KeepClocks::Never,
+            KeepClocks::Unneeded | KeepClocks::Always => KeepClocks::Always,
+        };
+        Setup { clocks, ..self.setup }
+    }
+
     /// Runs one seed in `execution` and writes down everything.
     pub(super) fn record(
         &self,

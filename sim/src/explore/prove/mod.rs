@@ -177,8 +177,8 @@ impl Prover<'_> {
         let Some(mut search) = self.search.take() else { return false };
         search.rewind();
         let strategy = Strategy::Systematic(Systematic::Search(search));
-        let setup = &self.checker.setup;
-        let outcome = execution.run(0, setup, |_| strategy, self.body, None);
+        let setup = self.checker.looking_for_races();
+        let outcome = execution.run(0, &setup, |_| strategy, self.body, None);
         let (Strategy::Systematic(Systematic::Search(mut search)), _) = execution.take_results()
         else {
             unreachable!("an execution gives back the strategy it was given")
@@ -215,7 +215,8 @@ impl Prover<'_> {
         let mut samples = Welford::default();
         for seed in 0..PROBES {
             let strategy = Strategy::Systematic(Systematic::Probe(Probe::new(reduction)));
-            let outcome = execution.run(seed, &self.checker.setup, |_| strategy, self.body, None);
+            let setup = self.checker.looking_for_races();
+            let outcome = execution.run(seed, &setup, |_| strategy, self.body, None);
             if let (Strategy::Systematic(Systematic::Probe(probe)), _) = execution.take_results() {
                 samples.add(probe.product);
             }
