@@ -168,7 +168,8 @@ impl Store {
                 return Ok(before);
             }
             transaction.execute(
-                "insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                "insert into runs
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
                 params![
                     scenario,
                     rev,

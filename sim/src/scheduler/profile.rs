@@ -1,14 +1,14 @@
 //! Profiles: what one pilot execution showed of a program, task by task and object by object.
 //!
 //! Tasks are known by *role*: who spawned them, their name, and which of that name they are among
-//! those that the same task spawned. Who comes first elsewhere does not change it. Objects have no names
-//! that outlive an execution, so an object is known by when a role first comes to it: "the reader's
-//! third operation". Whichever role gets there first tells its address for this execution.
+//! those that the same task spawned. Who comes first elsewhere does not change it. Objects have no
+//! names that outlive an execution, so an object is known by when a role first comes to it: "the
+//! reader's third operation". Whichever role gets there first tells its address for this execution.
 //!
 //! Counted are operations that may race. An attempt that ends in a wait, and the looks before it,
 //! are not: waiting is blocking, and the operation counts once, when it is carried out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -63,7 +63,7 @@ pub(crate) struct Target {
 pub(crate) fn settle(mut profiles: Vec<Profile>) -> Arc<[Arc<Profile>]> {
     let shared =
         profiles.iter().flat_map(|profile| &profile.targets).filter(|target| target.shared);
-    let meetings: Vec<Place> = shared.flat_map(Target::places).collect();
+    let meetings: BTreeSet<Place> = shared.flat_map(Target::places).collect();
     for profile in &mut profiles {
         let meets = |target: &Target| target.places().any(|place| meetings.contains(&place));
         profile.targets.retain(|target| target.shared || meets(target));

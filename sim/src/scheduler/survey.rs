@@ -1,9 +1,10 @@
 //! Survey: what the pilot executions run, a random walk or one priority order, and count.
 //!
 //! PCT needs the number of steps at which there is a choice, the lens the number of held words and
-//! of operations on them, and uniform walks who does how much of what. All are measured on a few executions with fixed seeds, so they
-//! depend on the program alone. A priority order under which a task only polls for another would
-//! never end, so it is given up where PCT would give it up, had the random walk been its pilot.
+//! of operations on them, and uniform walks who does how much of what. All are measured on a few
+//! executions with fixed seeds, so they depend on the program alone. A priority order under which a
+//! task only polls for another would never end, so it is given up where PCT would give it up, had
+//! the random walk been its pilot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
