@@ -97,6 +97,7 @@ pub(super) fn with<R>(
     with: impl FnOnce(&mut Reruns<'_, '_>) -> R,
 ) -> R {
     let mut checker = checker.clone();
+    checker.setup = checker.looking_for_races();
     if rule != "step-limit" {
         let limit = steps.saturating_mul(MUCH_LONGER).saturating_add(SHORT);
         checker.setup.max_steps = checker.setup.max_steps.min(limit);
@@ -219,8 +220,7 @@ fn carry_out(
     let (trace, retire) = match job {
         Job::Turns(plan) => {
             let strategy = Strategy::Turns(Box::new(Turns::new(plan)));
-            let outcome =
-                execution.run(seed, &checker.looking_for_races(), |_| strategy, body, None);
+            let outcome = execution.run(seed, &checker.setup, |_| strategy, body, None);
             let rule = outcome.failure.map(|failure| failure.rule);
             let Strategy::Turns(turns) = execution.take_results().0 else {
                 unreachable!("an execution keeps its strategy");
@@ -234,7 +234,7 @@ fn carry_out(
         }
         Job::Pct(depth, seed_of_draws, pilot) => {
             let strategy = |draws: &mut Draws| pct(depth, seed_of_draws, &pilot, draws);
-            let outcome = execution.run(seed, &checker.looking_for_races(), strategy, body, None);
+            let outcome = execution.run(seed, &checker.setup, strategy, body, None);
             let rule = outcome.failure.map(|failure| failure.rule);
             return (Answer::Failed(rule), outcome.steps, outcome.retire);
         }

@@ -5,7 +5,8 @@
 //! failure if the same *rule* breaks; what the message says may differ. In the end preemptions move
 //! to where the program says what it does, and the schedule is told as a script.
 //!
-//! Keeps: no draws, no clocks; the same program and seed give the same result. What comes out was
+//! Keeps: no draws but those of fixed seeds, and no wall clock; the same program and seed give the
+//! same result. What comes out was
 //! run, and breaks the rule.
 
 mod anchors;
