@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdup::explore::ArmCount;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
 use crate::meetings::Meetings;
 use crate::sweep::{FailedSeed, Plan, Tally};
@@ -253,20 +253,12 @@ impl Store {
             ])?;
             let (mut done, mut tally) = (Vec::<Range<u64>>::new(), Tally::default());
             while let Some(row) = rows.next()? {
-                let seeds = row.get::<_, i64>(0)? as u64..row.get::<_, i64>(1)? as u64;
+                let (seeds, chunk) = chunk_from_row(row)?;
                 // Ranges that began elsewhere may overlap at their ends; one of them counts.
                 if done.last().is_some_and(|last| last.end > seeds.start) {
                     continue;
                 }
-                tally.absorb(Tally {
-                    executions: row.get::<_, i64>(2)? as u64,
-                    failures: row.get::<_, i64>(3)? as u64,
-                    rules: rules_from_text(&row.get::<_, String>(4)?),
-                    hash: u64::from_str_radix(&row.get::<_, String>(5)?, 16).unwrap_or_default(),
-                    steps: row.get::<_, i64>(6)? as u64,
-                    arms: arms_from_text(&row.get::<_, String>(7)?),
-                    ..Tally::default()
-                });
+                tally.absorb(chunk);
                 done.push(seeds);
             }
             let mut statement = self.connection.prepare(
@@ -336,6 +328,21 @@ fn meetings_in(connection: &Connection, plan: &Plan, rev: &str) -> rusqlite::Res
 
 fn kept(seed: u64) -> Result<i64, StoreError> {
     i64::try_from(seed).map_err(|_| StoreError::SeedTooHigh(seed))
+}
+
+/// A chunk of `runs`: its seeds, and what came of them but for examples and meetings.
+fn chunk_from_row(row: &Row<'_>) -> rusqlite::Result<(Range<u64>, Tally)> {
+    let count = |name| row.get::<_, i64>(name).map(|count| count as u64);
+    let tally = Tally {
+        executions: count("executions")?,
+        failures: count("failures")?,
+        rules: rules_from_text(&row.get::<_, String>("rules")?),
+        hash: u64::from_str_radix(&row.get::<_, String>("hash")?, 16).unwrap_or_default(),
+        steps: count("steps")?,
+        arms: arms_from_text(&row.get::<_, String>("arms")?),
+        ..Tally::default()
+    };
+    Ok((count("seed_from")?..count("seed_to")?, tally))
 }
 
 fn rules_to_text(tally: &Tally) -> String {

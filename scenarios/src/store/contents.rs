@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::Row;
 
-use super::{Store, StoreError, arms_from_text, because, rules_from_text};
+use super::{Store, StoreError, because, chunk_from_row};
 use crate::meetings::Meetings;
 use crate::numbers::Shard;
 use crate::sweep::{FailedSeed, Tally};
@@ -128,23 +128,15 @@ fn key(row: &Row<'_>) -> rusqlite::Result<Key> {
 }
 
 fn add_chunk(sum: &mut Sum, row: &Row<'_>) -> rusqlite::Result<()> {
-    let shard: Shard = row.get::<_, String>(3)?.parse().unwrap_or(Shard::WHOLE);
-    let seeds = row.get::<_, i64>(4)? as u64..row.get::<_, i64>(5)? as u64;
+    let shard: Shard = row.get::<_, String>("shard")?.parse().unwrap_or(Shard::WHOLE);
+    let (seeds, chunk) = chunk_from_row(row)?;
     // Ranges that began elsewhere may overlap at their ends; one of them counts.
     let before = sum.chunks.last().filter(|(known, _)| *known == shard);
     if before.is_some_and(|(_, before)| before.end > seeds.start) {
         return Ok(());
     }
-    sum.tally.absorb(Tally {
-        executions: row.get::<_, i64>(6)? as u64,
-        failures: row.get::<_, i64>(7)? as u64,
-        rules: rules_from_text(&row.get::<_, String>(8)?),
-        hash: u64::from_str_radix(&row.get::<_, String>(9)?, 16).unwrap_or_default(),
-        steps: row.get::<_, i64>(10)? as u64,
-        arms: arms_from_text(&row.get::<_, String>(12)?),
-        ..Tally::default()
-    });
-    sum.seconds += row.get::<_, f64>(11)?;
+    sum.tally.absorb(chunk);
+    sum.seconds += row.get::<_, f64>("seconds")?;
     sum.chunks.push((shard, seeds));
     Ok(())
 }
