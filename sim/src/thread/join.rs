@@ -181,14 +181,38 @@ pub(super) enum Handle<R, T> {
 }
 
 impl<R, T> Handle<R, T> {
-    pub(super) fn real(handle: R, thread: &real::Thread) -> Self {
-        Self::Real(Box::new((handle, Thread(Who::Real(thread.clone())))))
+    pub(super) fn real(handle: R, thread: real::Thread) -> Self {
+        Self::Real(Box::new((handle, Thread(Who::Real(thread)))))
     }
 
     pub(super) fn thread(&self) -> &Thread {
         match self {
             Self::Real(real) => &real.1,
             Self::Task(packet) => &packet.thread,
+        }
+    }
+
+    /// Waits for the thread to end; a real one by `join`.
+    pub(super) fn join(
+        self,
+        join: impl FnOnce(R) -> real::Result<T>,
+        place: &'static Location<'static>,
+    ) -> real::Result<T> {
+        match self {
+            Self::Real(real) => join(real.0),
+            Self::Task(packet) => packet.join(place),
+        }
+    }
+
+    /// Whether the thread has ended; of a real one `is_finished` says so.
+    pub(super) fn is_finished(
+        &self,
+        is_finished: impl FnOnce(&R) -> bool,
+        place: &'static Location<'static>,
+    ) -> bool {
+        match self {
+            Self::Real(real) => is_finished(&real.0),
+            Self::Task(packet) => packet.is_finished(place),
         }
     }
 }
@@ -199,7 +223,7 @@ pub struct JoinHandle<T>(pub(super) Handle<real::JoinHandle<T>, T>);
 impl<T> JoinHandle<T> {
     pub(super) fn real(handle: real::JoinHandle<T>) -> Self {
         let thread = handle.thread().clone();
-        Self(Handle::real(handle, &thread))
+        Self(Handle::real(handle, thread))
     }
 
     /// The thread it belongs to.
@@ -215,19 +239,13 @@ impl<T> JoinHandle<T> {
     /// The panic's payload, outside of executions. Inside one a panic ends the execution.
     #[track_caller]
     pub fn join(self) -> real::Result<T> {
-        match self.0 {
-            Handle::Real(real) => real.0.join(),
-            Handle::Task(packet) => packet.join(Location::caller()),
-        }
+        self.0.join(real::JoinHandle::join, Location::caller())
     }
 
     /// Whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Handle::Real(real) => real.0.is_finished(),
-            Handle::Task(packet) => packet.is_finished(Location::caller()),
-        }
+        self.0.is_finished(real::JoinHandle::is_finished, Location::caller())
     }
 }
 

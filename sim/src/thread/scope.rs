@@ -118,7 +118,7 @@ pub struct ScopedJoinHandle<'scope, T>(Handle<real::ScopedJoinHandle<'scope, T>,
 impl<'scope, T> ScopedJoinHandle<'scope, T> {
     pub(super) fn real(handle: real::ScopedJoinHandle<'scope, T>) -> Self {
         let thread = handle.thread().clone();
-        Self(Handle::real(handle, &thread))
+        Self(Handle::real(handle, thread))
     }
 
     /// The thread it belongs to.
@@ -134,19 +134,13 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// The panic's payload, outside of executions. Inside one a panic ends the execution.
     #[track_caller]
     pub fn join(self) -> real::Result<T> {
-        match self.0 {
-            Handle::Real(real) => real.0.join(),
-            Handle::Task(packet) => packet.join(Location::caller()),
-        }
+        self.0.join(real::ScopedJoinHandle::join, Location::caller())
     }
 
     /// Whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Handle::Real(real) => real.0.is_finished(),
-            Handle::Task(packet) => packet.is_finished(Location::caller()),
-        }
+        self.0.is_finished(real::ScopedJoinHandle::is_finished, Location::caller())
     }
 }
 
