@@ -27,6 +27,8 @@ pub(crate) enum Domain {
     Wake = 4,
     /// What a guided search varies.
     Guide = 5,
+    /// Which execution a proof within a bound runs next.
+    Proof = 6,
 }
 
 pub(crate) struct Draws {

@@ -77,11 +77,9 @@ impl Execution {
         };
         let waiting = || (0..inner.n_tasks as u32).filter(waits);
         let n = waiting().count() as u32;
-        let nth = if n > 1 {
-            inner.strategy.told(self.current.get(), Told::Draws);
-            inner.wake_draws.below(n)
-        } else {
-            0
+        let nth = match n {
+            0 | 1 => 0,
+            _ => inner.strategy.pick(n).unwrap_or_else(|| inner.wake_draws.below(n)),
         };
         let chosen = waiting().nth(nth as usize);
         if let Some(id) = chosen {
@@ -120,7 +118,11 @@ impl Execution {
     pub(crate) fn fault(&self, rate: fn(&Faults) -> u32, what: &str, place: Place) -> bool {
         let inner = self.inner();
         let rate = rate(&inner.setup.faults);
-        if rate == 0 || self.is_unwinding() || inner.fault_draws.below(1 << 16) >= rate {
+        if rate == 0 || self.is_unwinding() {
+            return false;
+        }
+        let strikes = inner.strategy.strikes();
+        if !strikes.unwrap_or_else(|| inner.fault_draws.below(1 << 16) < rate) {
             return false;
         }
         if self.recording.get() {

@@ -23,7 +23,7 @@ pub use failure::Failure;
 pub use faults::Faults;
 pub use guided::{Finding, Guided};
 pub use neighbours::{Neighbour, SUFFIXES};
-pub use prove::{Proof, ProofFailure, ProofOptions, Remaining};
+pub use prove::{Proof, ProofFailure, ProofOptions, ProofState, Remaining};
 pub use report::{ArmCount, FirstFailure, Report};
 pub use shrink::Shrunk;
 

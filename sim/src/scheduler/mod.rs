@@ -205,6 +205,26 @@ impl Strategy {
         }
     }
 
+    /// Which of `n` outcomes; `None` where the seed is to say so.
+    #[inline]
+    pub(crate) fn pick(&mut self, n: u32) -> Option<u32> {
+        match self {
+            Self::Systematic(systematic) => systematic.pick(n),
+            Self::Replay(replay) => replay.pick(n),
+            _ => None,
+        }
+    }
+
+    /// Whether a fault strikes where one can; `None` where the seed is to say so.
+    #[inline]
+    pub(crate) fn strikes(&mut self) -> Option<bool> {
+        match self {
+            Self::Systematic(systematic) => systematic.strikes(),
+            Self::Replay(replay) if replay.picks() => Some(replay.pick(2) == Some(1)),
+            _ => None,
+        }
+    }
+
     /// Whether notes must be formatted.
     pub(crate) fn listens(&self) -> bool {
         matches!(self, Self::Script(_))

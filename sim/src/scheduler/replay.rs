@@ -24,12 +24,15 @@ pub struct Switch {
 
 /// The switches of one execution. Its text form is one line that starts with its version:
 /// `v1:12.1,40+0` means that task 1 goes on before the operation of step 12 is carried out, and
-/// task 0 after that of step 40, for the one that ran waits then or has ended.
+/// task 0 after that of step 40, for the one that ran waits then or has ended. Where the machine
+/// picked for a proof, which waiting task a wake-up reaches or whether a fault strikes, the outcomes
+/// follow: `v1:12.1;0.2.1`.
 ///
 /// Made from the [`Trace`] of an execution, or parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     switches: Arc<[Switch]>,
+    picks: Arc<[u32]>,
 }
 
 impl Schedule {
@@ -37,6 +40,11 @@ impl Schedule {
     #[must_use]
     pub fn switches(&self) -> &[Switch] {
         &self.switches
+    }
+
+    /// With the outcomes of what the machine picks.
+    pub(crate) fn with_picks(self, picks: &[u32]) -> Self {
+        Self { picks: picks.into(), ..self }
     }
 }
 
@@ -51,13 +59,13 @@ impl From<&Trace> for Schedule {
             }),
             _ => None,
         });
-        Self { switches: switches.collect() }
+        Self { switches: switches.collect(), picks: Arc::default() }
     }
 }
 
 impl From<&[Switch]> for Schedule {
     fn from(switches: &[Switch]) -> Self {
-        Self { switches: switches.into() }
+        Self { switches: switches.into(), picks: Arc::default() }
     }
 }
 
@@ -68,6 +76,9 @@ impl fmt::Display for Schedule {
             let comma = if i == 0 { "" } else { "," };
             let sign = if *preempts { '.' } else { '+' };
             write!(f, "{comma}{step}{sign}{task}")?;
+        }
+        for (i, pick) in self.picks.iter().enumerate() {
+            write!(f, "{}{pick}", if i == 0 { ';' } else { '.' })?;
         }
         Ok(())
     }
@@ -85,6 +96,9 @@ pub enum ParseScheduleError {
          `v1:12.1,40+0`"
     )]
     Switch(String),
+    /// What follows the switches are no outcomes.
+    #[error("outcomes {0:?} of a schedule are not numbers with dots between, as in `v1:12.1;0.2`")]
+    Picks(String),
 }
 
 impl FromStr for Schedule {
@@ -92,13 +106,17 @@ impl FromStr for Schedule {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let body = text.trim().strip_prefix("v1:").ok_or(ParseScheduleError::Version)?;
+        let (body, picks) = body.split_once(';').unwrap_or((body, ""));
+        let parts = picks.split('.').filter(|part| !part.is_empty());
+        let picks: Result<Vec<_>, _> = parts.map(str::parse).collect();
+        let picks = picks.map_err(|_| ParseScheduleError::Picks(text.trim().to_owned()))?;
         let mut switches: Vec<Switch> = Vec::new();
         for part in body.split(',').filter(|part| !part.is_empty()) {
             let least = switches.last().map_or(0, |last| last.step);
             let switch = parse(part).filter(|switch| switch.step >= least);
             switches.push(switch.ok_or_else(|| ParseScheduleError::Switch(part.to_owned()))?);
         }
-        Ok(Self { switches: switches.into() })
+        Ok(Self { switches: switches.into(), picks: picks.into() })
     }
 }
 
@@ -111,13 +129,26 @@ fn parse(text: &str) -> Option<Switch> {
 pub(crate) struct Replay {
     schedule: Schedule,
     at: usize,
+    picked: usize,
     /// The step, and how many switches were behind it.
     diverged: Option<(u64, usize)>,
 }
 
 impl Replay {
     pub(crate) fn new(schedule: Schedule) -> Self {
-        Self { schedule, at: 0, diverged: None }
+        Self { schedule, at: 0, picked: 0, diverged: None }
+    }
+
+    /// The outcome of the next thing the machine picks, of `n`, if the schedule says.
+    pub(crate) fn pick(&mut self, n: u32) -> Option<u32> {
+        let pick = self.schedule.picks.get(self.picked).copied();
+        self.picked += 1;
+        pick.map(|pick| pick.min(n - 1))
+    }
+
+    /// Whether it says what the machine picks.
+    pub(crate) fn picks(&self) -> bool {
+        !self.schedule.picks.is_empty()
     }
 
     fn next(&self) -> Option<Switch> {

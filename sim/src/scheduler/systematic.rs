@@ -47,6 +47,22 @@ impl Systematic {
         }
     }
 
+    /// Which of `n` outcomes: the machine is to draw where the answer is `None`.
+    pub(crate) fn pick(&mut self, n: u32) -> Option<u32> {
+        match self {
+            Self::Search(search) => search.pick(n),
+            Self::Probe(_) => None,
+        }
+    }
+
+    /// Whether a fault strikes where one can.
+    pub(crate) fn strikes(&mut self) -> Option<bool> {
+        match self {
+            Self::Search(search) => Some(search.strikes()),
+            Self::Probe(_) => Some(false),
+        }
+    }
+
     pub(crate) fn told(&mut self, task: u32, told: Told) {
         if let Self::Search(search) = self {
             search.told(task, told);

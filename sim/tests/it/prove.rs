@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex as Seen;
+use std::sync::atomic::AtomicBool;
 
-use holdup::explore::{Proof, ProofOptions};
+use holdup::explore::{Proof, ProofOptions, ProofState};
 use holdup::hint::{self, spin_until};
 use holdup::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use holdup::sync::{Barrier, Condvar, Mutex, RwLock, SpinLock, mpsc};
@@ -28,15 +29,20 @@ fn tasks(n: usize, task: impl Fn() + Sync) {
     thread::scope(|scope| (0..n).for_each(|_| _ = scope.spawn(&task)));
 }
 
-/// All that `body` returns over all executions.
+/// All that `body` returns over all executions, each another trace.
 fn outcomes<T: Ord + Send>(body: impl Fn() -> T + Sync) -> (BTreeSet<T>, Proof) {
+    let (seen, proof) = outcomes_of(body);
+    assert_eq!(proof.executions, proof.distinct_traces);
+    (seen, proof)
+}
+
+fn outcomes_of<T: Ord + Send>(body: impl Fn() -> T + Sync) -> (BTreeSet<T>, Proof) {
     let seen = Seen::new(BTreeSet::new());
     let proof = prove(|| {
         let outcome = body();
         seen.lock().unwrap().insert(outcome);
     });
     assert!(proof.complete && proof.failures == 0, "{proof:#?}");
-    assert_eq!(proof.executions, proof.distinct_traces);
     (seen.into_inner().unwrap(), proof)
 }
 
@@ -342,8 +348,6 @@ fn what_has_executions_for_other_reasons_than_schedules_is_refused() {
     is_refused(checker(), || _ = holdup::random::next_u64(), "draws from the seed");
     is_refused(checker(), || _ = holdup::time::Instant::now(), "reads the clock");
     is_refused(checker(), || thread::sleep(std::time::Duration::from_secs(1)), "waits for a time");
-    let faults = holdup::Faults { read_error: 1, ..holdup::Faults::NONE };
-    is_refused(checker().faults(faults), || (), "runs with faults");
     is_refused(checker().spin_budget(true), || (), "virtual time");
     let endless = || {
         let (flag, count) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -357,4 +361,145 @@ fn what_has_executions_for_other_reasons_than_schedules_is_refused() {
         });
     };
     is_refused(checker(), endless, "give a hint");
+}
+
+/// Four tasks that add thrice: 12! / 3!^4 executions.
+fn many_orders() {
+    let word = AtomicU32::new(0);
+    tasks(4, || (0..3).for_each(|_| _ = word.fetch_add(1, SeqCst)));
+}
+
+#[test]
+fn the_number_of_jobs_changes_nothing() {
+    let options = [
+        ProofOptions::new().max_executions(20_000),
+        ProofOptions::new().preemptions(3),
+        ProofOptions::new().preemptions(4).max_executions(3_000),
+    ];
+    for options in options {
+        let with = |jobs| Checker::new("jobs").jobs(jobs).prove(options, &many_orders);
+        let one = with(1);
+        assert!(one.executions > 1_000);
+        assert_eq!(with(2), one);
+        assert_eq!(with(7), one);
+    }
+}
+
+#[test]
+fn a_search_in_parts_runs_every_trace_once() {
+    let body = || {
+        let word = AtomicU32::new(0);
+        tasks(3, || (0..3).for_each(|_| _ = word.fetch_add(1, SeqCst)));
+    };
+    // 9! / 3!^3: more than one part runs in its first round.
+    has_executions(1_680, body);
+}
+
+#[test]
+fn a_search_goes_on_where_it_was_kept() {
+    let program = || {
+        let (lock, word) = (SpinLock::new(0), AtomicU32::new(0));
+        tasks(3, || {
+            *lock.lock() += word.fetch_add(1, SeqCst);
+            word.fetch_add(1, SeqCst);
+        });
+    };
+    let checker = Checker::new("kept");
+    let never = AtomicBool::new(false);
+    for options in [ProofOptions::new(), ProofOptions::new().preemptions(3)] {
+        let whole = checker.prove(options, &program);
+        assert!(whole.complete && whole.executions > 1_500, "{whole:#?}");
+
+        let mut state = options.start();
+        for runs in (0..).step_by(700).skip(1) {
+            let options = options.max_executions(runs);
+            let part =
+                checker.prove_from(options, &program, &mut state, &never, &|_| (), &mut |_| ());
+            assert!(part.executions + part.blocked <= runs);
+            if part.complete {
+                assert_eq!(part, whole);
+                break;
+            }
+            // As a store does it.
+            let text = serde_json::to_string(&state).unwrap();
+            let again: ProofState = serde_json::from_str(&text).unwrap();
+            state = again.with_traces(state.traces());
+        }
+    }
+}
+
+#[test]
+fn a_wake_up_reaches_each_of_the_waiting() {
+    let body = || {
+        let (turn, condition) = (Mutex::new(0), Condvar::new());
+        let (turn, condition) = (&turn, &condition);
+        thread::scope(|scope| {
+            let waiters = [1, 2, 3].map(|id| {
+                scope.spawn(move || {
+                    let mut guard = turn.lock().unwrap();
+                    while *guard == 0 {
+                        guard = condition.wait(guard).unwrap();
+                    }
+                    *guard = *guard * 4 + id;
+                    condition.notify_one();
+                })
+            });
+            *turn.lock().unwrap() = 1;
+            condition.notify_one();
+            waiters.map(|waiter| waiter.join().unwrap());
+        });
+        turn.lock().map(|turn| *turn).unwrap()
+    };
+    let (seen, _) = outcomes_of(&body);
+    assert_eq!(seen.len(), 6, "in each of 3! orders: {seen:?}");
+}
+
+#[test]
+fn a_pick_is_replayed() {
+    let body = || {
+        let (count, condition) = (Mutex::new(0), Condvar::new());
+        let (count, condition) = (&count, &condition);
+        thread::scope(|scope| {
+            for id in [1, 2] {
+                scope.spawn(move || {
+                    let mut guard = count.lock().unwrap();
+                    *guard += 1;
+                    drop(condition.wait(guard).unwrap());
+                    assert_ne!(id, 2, "I-ONE: never the second first");
+                    condition.notify_one();
+                });
+            }
+            while *count.lock().unwrap() < 2 {
+                thread::yield_now();
+            }
+            condition.notify_one();
+        });
+    };
+    let proof = prove(body);
+    let first = proof.first_failure.unwrap();
+
+    assert!(proof.complete && proof.failures < proof.executions);
+    let text = first.schedule.to_string();
+    assert!(text.contains(';'), "{text}");
+    let checker = Checker::new("again").scheduler(Scheduler::Replay(text.parse().unwrap()));
+    assert_eq!(checker.trace(0, &body).failure.map(|failure| failure.rule), Some("I-ONE".into()));
+}
+
+#[test]
+fn a_fault_strikes_wherever_it_can() {
+    let faults = holdup::Faults { write_error: 1, ..holdup::Faults::NONE };
+    let body = || {
+        let mut file = holdup::fs::File::create("/data").unwrap();
+        let written = [(); 3].map(|()| std::io::Write::write_all(&mut file, b"x").is_ok());
+        written.iter().fold(0, |all, &one| all * 2 + u32::from(one))
+    };
+    for (most, expected) in [(0, 1), (1, 4), (2, 7), (3, 8)] {
+        let seen = Seen::new(BTreeSet::new());
+        let checker = Checker::new("faults").faults(faults);
+        let proof = checker
+            .prove(ProofOptions::new().faults(most), &|| _ = seen.lock().unwrap().insert(body()));
+        assert!(proof.complete, "{proof:#?}");
+        assert_eq!(seen.into_inner().unwrap().len(), expected, "with at most {most}");
+        assert_eq!(proof.executions, expected as u64);
+    }
 }

@@ -14,10 +14,10 @@ use crate::core::{Place, mix};
 use crate::trace::OpKind;
 
 /// A set of tasks, one bit each.
-pub(super) type TaskSet = u64;
+pub(super) type TaskSet = u128;
 
 /// Tasks that a [`TaskSet`] has room for.
-pub(super) const MAX_TASKS: usize = 64;
+pub(super) const MAX_TASKS: usize = 128;
 
 pub(super) fn bit(task: u32) -> TaskSet {
     1 << task
@@ -33,7 +33,7 @@ pub(super) fn tasks_of(mut set: TaskSet) -> impl Iterator<Item = u32> {
 }
 
 /// Something that a step did to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Access {
     /// Objects are numbered in the order in which the execution first met them.
     pub(super) object: u32,
@@ -124,6 +124,8 @@ pub(super) struct Event {
     pub(super) clock: Clock,
     /// The value that a wait for a word ended with.
     pub(super) awaited: Option<u64>,
+    /// A hash of the outcomes that the step picked, or 0.
+    pub(super) picked: u64,
 }
 
 impl Event {
@@ -139,7 +141,7 @@ impl Event {
     /// Its part of the hash of a trace. The parts are added up, so that the order in which
     /// independent events ran does not matter.
     pub(super) fn hash(&self) -> u64 {
-        let own = mix(u64::from(self.task) << 32 | u64::from(self.ordinal), 0x7ace);
+        let own = mix(u64::from(self.task) << 32 | u64::from(self.ordinal), 0x7ace ^ self.picked);
         // Zeros at the end are left out: the clock is as long as its latest task needs.
         let used = self.clock.0.iter().rposition(|&ordinal| ordinal != 0).map_or(0, |at| at + 1);
         let clock = self.clock.0[..used].iter();

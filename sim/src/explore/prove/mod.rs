@@ -2,53 +2,69 @@
 //!
 //! Sweeps sample; this searches. Executions that differ only in the order of independent steps end
 //! alike, so one of each *trace* is enough: four tasks that lock one mutex once have 24. The search
-//! is depth-first and keeps nothing but its path; each run replays the path and goes on from there.
+//! is depth-first in each of some dozen parts of the tree, and keeps nothing but their paths; each
+//! run replays a path and goes on from there. Within a bound on preemptions it is every schedule
+//! instead, spread evenly.
 //!
 //! - [`event`]: steps, what they touch, what happened before what;
 //! - [`path`]: the decisions of the run under way, races, sleep sets;
 //! - [`search`]: the search as a scheduler, and when a run is given up;
 //! - [`tasks`]: who must wait;
+//! - [`decision`]: what is kept of a path;
+//! - [`units`]: the tree in parts, for several OS threads; [`spread`]: the same within a bound;
+//! - [`runner`], [`tally`]: runs, and what comes of them;
+//! - [`state`]: a search that can be taken up again;
 //! - [`probe`]: an estimate of what is left;
 //! - [`proof`]: what is asked, and what came of it.
 //!
-//! What is searched is schedules. A program that draws, reads the clock, waits for a time or meets
-//! faults has executions for other reasons too, and is refused. A task that waits in a loop counts
-//! as waiting until what it looks at changes: a loop that gives up after some laps does so in a
-//! proof only when nobody else can go on, and then the proof is not complete. An `RwLock` is asked
-//! for by a writer when the writer gets it: that readers which lock again wait for a writer that
-//! waits is not searched. A loop that waits and gives no hint has no end to search: it is refused.
-//! An address that is used again counts as the same object.
+//! What is searched is schedules, and what the machine would draw for them: which of several waiting
+//! tasks a wake-up reaches, whether a fault strikes, each of at most 16 outcomes. A program that
+//! draws numbers for itself or reads the clock has executions for other reasons too, and is refused.
+//! A task that waits in a loop counts as waiting until what it looks at changes: a loop that gives up
+//! after some laps does so in a proof only when nobody else can go on, and then the proof is not
+//! complete. An `RwLock` is asked for by a writer when the writer gets it: that readers which lock
+//! again wait for a writer that waits is not searched. A loop that waits and gives no hint has no end
+//! to search: beyond 20,000 decisions an execution is refused, and so are more than 128 tasks. An
+//! address that is used again counts as the same object.
 
+mod decision;
 mod event;
 mod path;
 mod probe;
 mod proof;
+mod runner;
 mod search;
+mod spread;
+mod state;
+mod tally;
 mod tasks;
+mod units;
 
 pub use proof::{Proof, ProofFailure, ProofOptions, Remaining};
+pub use state::ProofState;
 
-use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use foldhash::fast::FixedState;
+use std::sync::atomic::AtomicBool;
 
 use self::path::Reduction;
 pub(crate) use self::probe::Probe;
 use self::probe::Welford;
+use self::runner::Runner;
 pub(crate) use self::search::Search;
-use self::search::Verdict;
 use super::Checker;
-use crate::core::Execution;
-use crate::scheduler::{Schedule, Strategy, Systematic};
+use crate::scheduler::{Strategy, Systematic};
 
 /// Random executions behind an estimate; their seeds begin at 0.
 const PROBES: u64 = 256;
+/// Faults of an execution, if nobody says how many.
+const MOST_FAULTS: u32 = 1;
+/// Runs after which a search is kept for the first time; then each time that their number has
+/// doubled.
+const FIRST_KEPT: u64 = 1 << 16;
 
 impl Checker {
-    /// Runs `body` under every schedule, or one of each trace: see
-    /// [`ProofOptions`]. Seeds, shard, jobs and scheduler play no part;
-    /// [`Checker::stop_at_first`] does.
+    /// Runs `body` under every schedule, or one of each trace: see [`ProofOptions`]. Seeds, shard
+    /// and scheduler play no part; [`Checker::stop_at_first`] does, and [`Checker::jobs`] changes
+    /// nothing but how long it takes.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -93,149 +109,97 @@ impl Checker {
         stop: &AtomicBool,
         done: &(dyn Fn(u64) + Sync),
     ) -> Proof {
+        self.prove_from(options, body, &mut options.start(), stop, done, &mut |_| ())
+    }
+
+    /// As [`Checker::prove_observed`], from where a search of the same program with the same
+    /// options has come to; only how many executions there may be can be another number. Wherever
+    /// it was cut off, it ends as if it had not been. `state` is where it is afterwards; now and
+    /// then `keep` is shown it meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system has no thread left.
+    #[must_use]
+    pub fn prove_from(
+        &self,
+        options: ProofOptions,
+        body: &(dyn Fn() + Sync),
+        state: &mut ProofState,
+        stop: &AtomicBool,
+        done: &(dyn Fn(u64) + Sync),
+        keep: &mut dyn FnMut(&ProofState),
+    ) -> Proof {
+        if self.setup.spin_budget {
+            let refused = "its lock bits spin in virtual time, which passes with the steps";
+            return Proof { refused: Some(refused.into()), ..Proof::default() };
+        }
         let reduction = options.preemptions.map_or(Reduction::Traces, Reduction::Preemptions);
-        let mut prover = Prover {
-            checker: self,
-            body,
-            options,
-            search: Some(Box::new(Search::new(reduction))),
-            proof: Proof::default(),
-            traces: HashSet::default(),
-            searched: false,
+        let most_faults = options.faults.unwrap_or(MOST_FAULTS);
+        let runner = Runner { checker: self, body, reduction, most_faults, stop, done };
+        let mut kept = FIRST_KEPT;
+        let total = loop {
+            let total = state.total();
+            let limit = options.max_executions.unwrap_or(u64::MAX).saturating_sub(total.runs());
+            if state.is_searched() || limit == 0 || runner.is_stopped() || runner.ends(&total) {
+                break total;
+            }
+            if total.runs() >= kept {
+                kept = total.runs() * 2;
+                state.keep();
+                keep(state);
+            }
+            if !state.round(&runner, limit) {
+                break state.total();
+            }
         };
-        if self.setup.faults.any() {
-            prover.proof.refused = Some("it runs with faults: only schedules are searched".into());
-        } else if self.setup.spin_budget {
-            prover.proof.refused =
-                Some("its lock bits spin in virtual time, which passes with the steps".into());
-        }
-        if prover.proof.refused.is_some() {
-            return prover.proof;
-        }
-        while on_a_thread(|| prover.work(stop, done)) {}
-        if !prover.proof.complete && prover.proof.refused.is_none() && !prover.searched {
-            let probed = on_a_thread(|| prover.probe(reduction));
-            prover.proof.remaining_estimate = Some(prover.remaining(probed));
-        }
-        prover.proof.distinct_traces = prover.traces.len() as u64;
-        prover.proof
-    }
-}
-
-/// Executions leave an OS thread unusable now and then.
-fn on_a_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, work) {
-        Ok(thread) => thread.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)),
-        Err(error) => panic!("no thread for an execution: {error}"),
-    })
-}
-
-/// A search under way.
-struct Prover<'a> {
-    checker: &'a Checker,
-    body: &'a (dyn Fn() + Sync),
-    options: ProofOptions,
-    /// Away while an execution has it.
-    search: Option<Box<Search>>,
-    proof: Proof,
-    traces: HashSet<u64, FixedState>,
-    /// Nothing is left to run.
-    searched: bool,
-}
-
-impl Prover<'_> {
-    /// Runs until all is searched, or it is to end early. True if it is to go on on another
-    /// thread.
-    fn work(&mut self, stop: &AtomicBool, done: &(dyn Fn(u64) + Sync)) -> bool {
-        let execution = Execution::new(self.checker.stack_bytes);
-        loop {
-            let runs = self.proof.executions + self.proof.blocked;
-            if self.options.max_executions.is_some_and(|max| runs >= max)
-                || stop.load(Ordering::Relaxed)
-            {
-                return false;
-            }
-            let retire = self.run(&execution);
-            done(1);
-            if self.proof.refused.is_some() || self.checker.stop_at_first && self.proof.failures > 0
-            {
-                return false;
-            }
-            if !self.search.as_mut().is_some_and(|search| search.path.advance()) {
-                self.searched = true;
-                self.proof.complete = !self.proof.gave_up;
-                return false;
-            }
-            if retire {
-                return true;
-            }
-        }
-    }
-
-    /// One run. Returns whether this OS thread must not be used for another.
-    fn run(&mut self, execution: &Execution) -> bool {
-        let Some(mut search) = self.search.take() else { return false };
-        search.rewind();
-        let strategy = Strategy::Systematic(Systematic::Search(search));
-        let setup = self.checker.looking_for_races();
-        let outcome = execution.run(0, &setup, |_| strategy, self.body, None);
-        let (Strategy::Systematic(Systematic::Search(mut search)), _) = execution.take_results()
-        else {
-            unreachable!("an execution gives back the strategy it was given")
+        state.keep();
+        let searched = state.is_searched() && total.refused.is_none();
+        let mut proof = Proof {
+            complete: searched && !total.gave_up,
+            executions: total.executions,
+            blocked: total.blocked,
+            distinct_traces: state.traces.len() as u64,
+            failures: total.failures,
+            rules: total.rules,
+            first_failure: total.first_failure,
+            remaining_estimate: None,
+            refused: total.refused,
+            gave_up: total.gave_up,
         };
-        let failed = outcome.failure.is_some();
-        search.close_last(failed, execution.changes());
-        match &search.verdict {
-            Verdict::Refused(why) => self.proof.refused = Some(why.clone()),
-            Verdict::Futile | Verdict::Redundant => self.proof.blocked += 1,
-            Verdict::Ran => {
-                self.proof.executions += 1;
-                self.traces.insert(search.path.trace_hash());
-                self.proof.gave_up |= search.stuck && !failed;
-                if failed && !search.stuck {
-                    search.path.failed();
-                }
-            }
+        if !searched && proof.refused.is_none() {
+            let known = state.choices_left();
+            proof.remaining_estimate = Some(remaining(&probe(&runner), proof.executions, known));
         }
-        if let (Verdict::Ran, Some(failure)) = (&search.verdict, outcome.failure) {
-            self.proof.failures += 1;
-            *self.proof.rules.entry(failure.rule.clone()).or_default() += 1;
-            let execution = self.proof.executions;
-            let schedule = Schedule::from(&search.switches[..]);
-            let first = ProofFailure { execution, failure, schedule };
-            self.proof.first_failure.get_or_insert(first);
-        }
-        self.search = Some(search);
-        outcome.retire
+        proof
     }
+}
 
-    /// What random executions say of the size of the tree.
-    fn probe(&self, reduction: Reduction) -> Welford {
-        let execution = Execution::new(self.checker.stack_bytes);
-        let mut samples = Welford::default();
-        for seed in 0..PROBES {
-            let strategy = Strategy::Systematic(Systematic::Probe(Probe::new(reduction)));
-            let setup = self.checker.looking_for_races();
-            let outcome = execution.run(seed, &setup, |_| strategy, self.body, None);
+/// What random executions say of the size of the tree.
+fn probe(runner: &Runner<'_>) -> Welford {
+    let (mut samples, mut seed) = (Welford::default(), 0);
+    runner.on_threads(|execution| {
+        while seed < PROBES {
+            let probe = Probe::new(runner.reduction);
+            let strategy = Strategy::Systematic(Systematic::Probe(probe));
+            let setup = runner.checker.looking_for_races();
+            let outcome = execution.run(seed, &setup, |_| strategy, runner.body, None);
             if let (Strategy::Systematic(Systematic::Probe(probe)), _) = execution.take_results() {
                 samples.add(probe.product);
             }
+            seed += 1;
             if outcome.retire {
-                break;
+                return true;
             }
         }
-        samples
-    }
+        false
+    });
+    samples
+}
 
-    fn remaining(&self, samples: Welford) -> Remaining {
-        // Probes do not see what only later becomes dependent; the path knows some of it.
-        let known = self
-            .search
-            .as_ref()
-            .map_or(0.0, |search| search.path.known_left(self.proof.executions));
-        Remaining {
-            executions: (samples.mean() - self.proof.executions as f64).max(known),
-            standard_error: samples.standard_error(),
-        }
+fn remaining(samples: &Welford, executions: u64, known: u64) -> Remaining {
+    Remaining {
+        executions: (samples.mean() - executions as f64).max(known as f64),
+        standard_error: samples.standard_error(),
     }
 }

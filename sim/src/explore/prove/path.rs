@@ -7,31 +7,33 @@
 //! that does is there already. *Sleep sets* keep what was tried from being tried again: a task
 //! sleeps until a step runs that is dependent with the one it would take.
 //!
-//! Keeps: no two complete executions are the same trace.
+//! A path may begin with decisions that belong to others, below its *floor*: it does not go back
+//! beyond them, and what should be tried there it only asks for.
+//!
+//! A step may also *pick*: which of several waiting tasks a wake-up reaches, whether a fault
+//! strikes. Each pick is a node of its own after that of the step, and all its outcomes are tried.
+//! A step that picked does not sleep afterwards: what it touches depends on the outcome.
+//!
+//! Keeps: no two complete executions are the same trace, unless steps pick.
 //! Source: Abdulla, Aronsson, Jonsson, Sagonas, "Source sets: a foundation for optimal dynamic
 //! partial order reduction" (2017), algorithm 1. Locks that wait are a step that is disabled while
 //! the lock is taken: what races with it is the earlier acquisition, not the release.
 
 use smallvec::SmallVec;
 
+use super::decision::{Decision, Sleeper};
 use super::event::{Access, Accesses, Clock, Event, Label, TaskSet, bit, dependent, tasks_of};
 use crate::core::mix;
 use crate::trace::OpKind;
 
-/// A task that need not be chosen until something dependent happens.
-#[derive(Clone, Debug)]
-pub(super) struct Sleeper {
-    pub(super) task: u32,
-    pub(super) accesses: Accesses,
-    /// It was tried and would have waited; a task that merely was tried before sleeps too.
-    pub(super) futile: bool,
-}
-
 /// A decision.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Node {
+    /// Of a pick, how many outcomes it has; 0 where a task is chosen.
+    pub(super) outcomes: u32,
     /// The tasks that could be chosen.
     pub(super) enabled: TaskSet,
+    /// The task, or the outcome of a pick.
     pub(super) chosen: u32,
     /// Those that are or were to be chosen.
     pub(super) wanted: TaskSet,
@@ -51,6 +53,19 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// Whether it chooses a task.
+    pub(super) fn is_step(&self) -> bool {
+        self.outcomes == 0
+    }
+
+    /// The tasks that are to be tried yet.
+    pub(super) fn left(&self) -> TaskSet {
+        if self.forced || self.stuck {
+            return 0;
+        }
+        self.wanted & self.enabled & !self.done & !self.asleep()
+    }
+
     pub(super) fn asleep(&self) -> TaskSet {
         self.sleep.iter().fold(0, |set, sleeper| set | bit(sleeper.task))
     }
@@ -71,6 +86,19 @@ impl Node {
         if tasks & bit(self.current) != 0 { Some(self.current) } else { tasks_of(tasks).next() }
     }
 
+    /// Chooses `next`; or, where all that could go on would wait, lets the machine say so.
+    fn go_to(&mut self, next: Option<u32>) -> bool {
+        if let Some(next) = next {
+            self.chosen = next;
+            self.wanted |= bit(next);
+            return true;
+        }
+        let all_would_wait = self.enabled & !self.futile() == 0;
+        let says_so = !self.productive && !self.stuck && all_would_wait;
+        self.stuck |= says_so;
+        says_so
+    }
+
     /// The tasks that `bound` preemptions allow.
     pub(super) fn affordable(&self, bound: u32) -> TaskSet {
         let left = bound.saturating_sub(self.preemptions);
@@ -80,7 +108,7 @@ impl Node {
 }
 
 /// How much of the tree is searched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Reduction {
     /// One execution a trace.
     Traces,
@@ -88,10 +116,22 @@ pub(super) enum Reduction {
     Preemptions(u32),
 }
 
+/// A task that should be tried at a node below the floor: one of `initials`, best `first`, unless
+/// one of them is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Request {
+    pub(super) at: usize,
+    pub(super) initials: TaskSet,
+    pub(super) first: u32,
+}
+
 #[derive(Debug)]
 pub(super) struct Path {
     pub(super) nodes: Vec<Node>,
     pub(super) reduction: Reduction,
+    /// The first node that is ours.
+    pub(super) floor: usize,
+    pub(super) requests: Vec<Request>,
     /// The node whose step created each task. Of this run, as is what follows.
     births: Vec<Option<usize>>,
     /// The node of each task's latest step.
@@ -99,8 +139,25 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub(super) fn new(reduction: Reduction) -> Self {
-        Self { nodes: Vec::new(), reduction, births: Vec::new(), latest: Vec::new() }
+    pub(super) fn new(reduction: Reduction, floor: usize) -> Self {
+        Self {
+            nodes: Vec::new(),
+            reduction,
+            floor,
+            requests: Vec::new(),
+            births: Vec::new(),
+            latest: Vec::new(),
+        }
+    }
+
+    /// The latest decision about a task.
+    pub(super) fn last_step(&self) -> Option<&Node> {
+        self.nodes.iter().rev().find(|node| node.is_step())
+    }
+
+    /// All decisions, to be kept.
+    pub(super) fn decisions(&self) -> Vec<Decision> {
+        self.nodes.iter().map(Decision::from).collect()
     }
 
     /// Forgets what belongs to one run.
@@ -139,7 +196,7 @@ impl Path {
         task: u32,
         label: Label,
         accesses: Accesses,
-        awaited: Option<u64>,
+        (awaited, picked): (Option<u64>, u64),
     ) -> bool {
         let known = self.nodes[at].event.as_ref();
         let same = known.is_none_or(|known| known.label == label && known.accesses == accesses);
@@ -147,7 +204,7 @@ impl Path {
             let (ordinal, mut clock, races) = self.relate(at, task, &label, &accesses);
             self.reverse_all(&races, at, task, &clock);
             clock.set(task, ordinal);
-            let event = Event { task, ordinal, label, accesses, clock, awaited };
+            let event = Event { task, ordinal, label, accesses, clock, awaited, picked };
             self.nodes[at].event = Some(event);
         } else if let Some(event) = &mut self.nodes[at].event {
             // Values may be addresses, which differ from run to run.
@@ -286,18 +343,28 @@ impl Path {
         if begins(&firsts, task, clock) {
             initials |= bit(task);
         }
-        let node = &mut self.nodes[race];
-        initials &= node.enabled;
-        if initials & (node.wanted | node.asleep()) == 0 {
-            let first =
-                if initials & bit(task) != 0 { Some(task) } else { tasks_of(initials).next() };
-            node.wanted |= first.map_or(0, bit);
+        initials &= self.nodes[race].enabled;
+        let first = if initials & bit(task) != 0 { Some(task) } else { tasks_of(initials).next() };
+        if let Some(first) = first {
+            self.want(race, initials, first);
+        }
+    }
+
+    /// Wants one of `initials` tried at node `at`.
+    fn want(&mut self, at: usize, initials: TaskSet, first: u32) {
+        let node = &mut self.nodes[at];
+        if initials & (node.wanted | node.asleep()) != 0 {
+            return;
+        }
+        node.wanted |= bit(first);
+        if at < self.floor {
+            self.requests.push(Request { at, initials, first });
         }
     }
 
     /// The tasks that sleep before the step of a new node.
     pub(super) fn inherited_sleep(&self) -> Vec<Sleeper> {
-        let Some(Node { sleep, event: Some(event), .. }) = self.nodes.last() else {
+        let Some(Node { sleep, event: Some(event), .. }) = self.last_step() else {
             return Vec::new();
         };
         let stays = |sleeper: &&Sleeper| {
@@ -308,38 +375,22 @@ impl Path {
 
     /// An execution failed at its last step: nobody else could go on, though all might have.
     pub(super) fn failed(&mut self) {
-        if let Some(node) = self.nodes.last_mut() {
-            node.wanted |= node.enabled;
+        if let Some(at) = self.nodes.iter().rposition(Node::is_step) {
+            for task in tasks_of(self.nodes[at].enabled) {
+                self.want(at, bit(task), task);
+            }
         }
     }
 
     /// Goes to the next decision that is left, the deepest first. False if there is none.
     pub(super) fn advance(&mut self) -> bool {
-        while let Some(node) = self.nodes.last_mut() {
-            node.done |= bit(node.chosen);
-            if let Some(event) = node.event.take() {
-                node.productive = true;
-                if self.reduction == Reduction::Traces {
-                    let (task, accesses) = (event.task, event.accesses);
-                    node.sleep.push(Sleeper { task, accesses, futile: false });
+        while self.nodes.len() > self.floor {
+            let at = self.nodes.len() - 1;
+            if self.nodes[at].is_step() {
+                if self.advance_step() {
+                    return true;
                 }
-            }
-            let left = node.enabled & !node.done & !node.asleep();
-            let next = match self.reduction {
-                _ if node.forced || node.stuck => None,
-                Reduction::Traces if node.wanted & left == 0 && node.productive => None,
-                Reduction::Traces if node.wanted & left == 0 => node.first_of(left),
-                Reduction::Traces => node.first_of(node.wanted & left),
-                Reduction::Preemptions(bound) => node.first_of(left & node.affordable(bound)),
-            };
-            if let Some(next) = next {
-                node.chosen = next;
-                node.wanted |= bit(next);
-                return true;
-            }
-            let all_would_wait = node.enabled & !node.futile() == 0;
-            if !node.productive && !node.stuck && all_would_wait {
-                node.stuck = true;
+            } else if self.advance_pick(at) {
                 return true;
             }
             self.nodes.pop();
@@ -347,30 +398,64 @@ impl Path {
         false
     }
 
-    /// Executions that are left, had every choice on the path as many below it as those that were
-    /// searched; `executions` were. At least the choices that are known to be left.
-    pub(super) fn known_left(&self, executions: u64) -> f64 {
-        let (mut share, mut searched) = (1.0, 0.0);
-        for node in self.nodes.iter().filter(|node| !node.forced) {
-            let choices = node.wanted & node.enabled | node.done;
-            share /= f64::from(choices.count_ones().max(1));
-            searched += share * f64::from((choices & node.done).count_ones());
+    /// The next outcome of the pick at the end of the path.
+    fn advance_pick(&mut self, at: usize) -> bool {
+        let node = &mut self.nodes[at];
+        node.chosen += 1;
+        let left = node.chosen < node.outcomes;
+        // What the step did depended on it; it was no step to sleep on.
+        if let Some(step) = self.nodes[..at].iter_mut().rfind(|node| node.is_step()) {
+            step.event = None;
+            step.productive = true;
         }
-        let total = if searched > 0.0 { executions as f64 / searched } else { 0.0 };
-        (total.round() - executions as f64).max(self.choices_left() as f64)
+        left
     }
 
-    fn choices_left(&self) -> u64 {
-        let left = |node: &Node| {
-            let allowed = match self.reduction {
-                Reduction::Traces => node.wanted & node.enabled,
-                Reduction::Preemptions(bound) => node.affordable(bound),
-            };
-            let left = allowed & !node.done & !bit(node.chosen) & !node.asleep();
-            if node.forced { 0 } else { u64::from(left.count_ones()) }
+    fn advance_step(&mut self) -> bool {
+        let Some(node) = self.nodes.last_mut() else { return false };
+        node.done |= bit(node.chosen);
+        if let Some(event) = node.event.take() {
+            node.productive = true;
+            let (task, accesses) = (event.task, event.accesses);
+            node.sleep.push(Sleeper { task, accesses, futile: false });
+        }
+        let others = node.enabled & !node.done & !node.asleep();
+        let next = match node.left() {
+            _ if node.forced || node.stuck => None,
+            0 if node.productive => None,
+            0 => node.first_of(others),
+            wanted => node.first_of(wanted),
         };
-        // The last node's choice has not been run yet.
-        self.nodes.iter().map(left).sum::<u64>() + 1
+        node.go_to(next)
+    }
+
+    /// The last step would have waited: goes to what would be done instead, were it known. False
+    /// if there is nothing.
+    pub(super) fn detour(&mut self, bound: u32) -> bool {
+        if self.nodes.len() <= self.floor {
+            return false;
+        }
+        let Some(node) = self.nodes.last_mut().filter(|node| node.is_step()) else { return false };
+        let others = node.enabled & !node.done & !node.asleep();
+        let next = if node.forced { None } else { node.first_of(others & node.affordable(bound)) };
+        node.go_to(next)
+    }
+
+    /// The tasks that another schedule would choose instead, with the nodes at which it would.
+    pub(super) fn alternatives(&self, bound: u32) -> Vec<(u32, u32)> {
+        let mut all = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate().skip(self.floor) {
+            let others = if !node.is_step() {
+                ((node.chosen + 1)..node.outcomes).fold(0, |set, outcome| set | bit(outcome))
+            } else if node.forced || node.stuck {
+                0
+            } else {
+                let others = node.enabled & !node.done & !node.asleep() & !bit(node.chosen);
+                others & node.affordable(bound)
+            };
+            all.extend(tasks_of(others).map(|other| (at as u32, other)));
+        }
+        all
     }
 
     /// A hash of the trace: the same for all executions that differ only in the order of

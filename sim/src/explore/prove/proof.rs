@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::state::ProofState;
 use crate::explore::Failure;
 use crate::scheduler::Schedule;
 
@@ -17,6 +20,7 @@ use crate::scheduler::Schedule;
 pub struct ProofOptions {
     pub(super) preemptions: Option<u32>,
     pub(super) max_executions: Option<u64>,
+    pub(super) faults: Option<u32>,
 }
 
 impl ProofOptions {
@@ -26,12 +30,26 @@ impl ProofOptions {
         Self::default()
     }
 
+    /// A search that has not begun, for [`Checker::prove_from`](crate::Checker::prove_from).
+    #[must_use]
+    pub fn start(&self) -> ProofState {
+        ProofState::new(self.preemptions)
+    }
+
     /// Every schedule with at most `bound` preemptions instead of one execution a trace: a proof is
     /// then a proof within that bound. A task is preempted where another goes on though it could
     /// have itself; a task that waits is not.
     #[must_use]
     pub fn preemptions(mut self, bound: u32) -> Self {
         self.preemptions = Some(bound);
+        self
+    }
+
+    /// Of a program that runs with faults: executions with at most so many, 1 if nobody says so.
+    /// Each may strike, or not, wherever its rate is not 0.
+    #[must_use]
+    pub fn faults(mut self, most: u32) -> Self {
+        self.faults = Some(most);
         self
     }
 
@@ -54,13 +72,47 @@ pub struct ProofFailure {
     pub schedule: Schedule,
 }
 
+/// As it is kept: without the place, which the replay tells again.
+#[derive(Serialize, Deserialize)]
+struct KeptFailure {
+    execution: u64,
+    rule: String,
+    message: String,
+    task: String,
+    schedule: String,
+}
+
+impl Serialize for ProofFailure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { execution, failure, schedule } = self;
+        let kept = KeptFailure {
+            execution: *execution,
+            rule: failure.rule.clone(),
+            message: failure.message.clone(),
+            task: failure.task.clone(),
+            schedule: schedule.to_string(),
+        };
+        kept.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProofFailure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let kept = KeptFailure::deserialize(deserializer)?;
+        let schedule = kept.schedule.parse().map_err(serde::de::Error::custom)?;
+        let KeptFailure { execution, rule, message, task, .. } = kept;
+        let failure = Failure { rule, message, task, ..Failure::default() };
+        Ok(Self { execution, failure, schedule })
+    }
+}
+
 /// How many executions are left, as random probes see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Remaining {
-    /// Executions, in addition to those that were run. A rough estimate, and low where steps become
-    /// dependent only late; at least as many as are known to be left.
+    /// Executions, in addition to those that were run; at least as many as are known to be left.
     pub executions: f64,
-    /// Its standard error.
+    /// Its standard error. Few probes of a large program may all miss its large part: then both
+    /// are too low.
     pub standard_error: f64,
 }
 
@@ -75,7 +127,7 @@ pub struct Proof {
     /// Runs that were given up since they would have repeated others: what they were about to do
     /// had been tried, or would have waited.
     pub blocked: u64,
-    /// Executions that differ in the order of dependent steps.
+    /// Executions that differ in the order of dependent steps, or in what was picked.
     pub distinct_traces: u64,
     /// Executions that failed.
     pub failures: u64,

@@ -17,10 +17,11 @@
 use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 
+use super::decision::Decision;
 use super::event::{Access, Accesses, Label, MAX_TASKS, TaskSet, bit, tasks_of};
 use super::path::{Node, Path, Reduction};
 use super::tasks::{end_of, free_choice, only_looks, waits};
-use crate::core::{Task, current};
+use crate::core::{Task, current, mix};
 use crate::scheduler::{NOBODY, Switch, Told, Turn};
 use crate::trace::OpKind;
 
@@ -32,8 +33,12 @@ const ENDS: u32 = 2;
 const TOKENS: u32 = ENDS + MAX_TASKS as u32;
 const OTHERS: u32 = TOKENS + MAX_TASKS as u32;
 
-/// Steps of a run beyond which the program counts as endless.
-const LONGEST_RUN: usize = 10_000;
+/// Decisions of a run beyond which the program counts as endless. What a decision costs to keep is
+/// kept for the path alone, so this bounds patience rather than memory.
+const LONGEST_RUN: usize = 20_000;
+
+/// Outcomes of a pick beyond which there is no searching them all.
+const MOST_OUTCOMES: u32 = 16;
 
 /// How a run ended, apart from how the program did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +55,8 @@ pub(super) enum Verdict {
 
 /// A step under way.
 struct Step {
+    /// Its node.
+    at: usize,
     task: u32,
     label: Label,
     holds: SmallVec<[usize; 4]>,
@@ -61,6 +68,8 @@ struct Step {
     failed: bool,
     /// It looks whether a wait for a word can end.
     awaits: bool,
+    /// A hash of the outcomes it picked, or 0.
+    picked: u64,
 }
 
 /// A parked task, and the node of the first step of its futile lap.
@@ -74,6 +83,13 @@ pub(crate) struct Search {
     pub(super) verdict: Verdict,
     /// Of this run, for a replay.
     pub(super) switches: Vec<Switch>,
+    pub(super) picks: Vec<u32>,
+    /// How the path begins: decisions of others.
+    script: Vec<Decision>,
+    rebuilds: bool,
+    /// Faults that a run may meet, and those that this one has met.
+    most_faults: u32,
+    faults: u32,
     /// Nobody can go on: the machine runs them as it likes, to say why.
     pub(super) stuck: bool,
     depth: usize,
@@ -95,11 +111,22 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(super) fn new(reduction: Reduction) -> Self {
+    /// A search of what follows after `script`, of whose decisions the first `floor` are not ours.
+    pub(super) fn new(
+        reduction: Reduction,
+        most_faults: u32,
+        script: Vec<Decision>,
+        floor: usize,
+    ) -> Self {
         Self {
-            path: Path::new(reduction),
+            path: Path::new(reduction, floor),
             verdict: Verdict::Ran,
             switches: Vec::new(),
+            picks: Vec::new(),
+            script,
+            rebuilds: false,
+            most_faults,
+            faults: 0,
             stuck: false,
             depth: 0,
             step: None,
@@ -114,12 +141,29 @@ impl Search {
         }
     }
 
+    /// Stands in for one that is away.
+    pub(super) fn nothing() -> Self {
+        Self::new(Reduction::Traces, 0, Vec::new(), 0)
+    }
+
+    /// The next run ends where the script does, so as to have its path.
+    pub(super) fn rebuild(&mut self) {
+        self.rebuilds = true;
+    }
+
+    /// All decisions of the path, to be kept.
+    pub(super) fn decisions(&self) -> Vec<Decision> {
+        if self.path.nodes.is_empty() { self.script.clone() } else { self.path.decisions() }
+    }
+
     /// Gets ready to run the path.
     pub(super) fn rewind(&mut self) {
         self.path.rewind();
         self.path.born(1, None);
         self.verdict = Verdict::Ran;
         self.switches.clear();
+        self.picks.clear();
+        self.faults = 0;
         self.stuck = false;
         self.depth = 0;
         self.step = None;
@@ -159,6 +203,61 @@ impl Search {
         self.refuse(refused);
     }
 
+    /// The running task picks one of `n` outcomes; `None` if that is left to the machine.
+    pub(crate) fn pick(&mut self, n: u32) -> Option<u32> {
+        if n > MOST_OUTCOMES {
+            self.refuse(&format!("a choice has {n} outcomes, more than {MOST_OUTCOMES}"));
+        }
+        if self.verdict != Verdict::Ran || self.stuck || n < 2 {
+            return Some(0);
+        }
+        let at = self.depth;
+        if at == self.path.nodes.len() {
+            let node = match self.script.get(at) {
+                Some(decision) => Node { outcomes: n, chosen: decision.chosen, ..Node::default() },
+                None => Node { outcomes: n, ..Node::default() },
+            };
+            self.path.nodes.push(node);
+        }
+        if self.is_rebuilt(at) {
+            return Some(0);
+        }
+        let Node { outcomes, chosen, .. } = self.path.nodes[at];
+        if outcomes != n {
+            self.refuse("it is not deterministic: a schedule run again had other outcomes");
+            return Some(0);
+        }
+        self.depth += 1;
+        self.picks.push(chosen);
+        if let Some(step) = &mut self.step {
+            step.picked = mix(step.picked, u64::from(chosen) + 1);
+        }
+        Some(chosen)
+    }
+
+    /// Whether node `at` is the last of a path that is to be had again: then the run ends here.
+    fn is_rebuilt(&mut self, at: usize) -> bool {
+        let rebuilt = self.rebuilds && at + 1 == self.script.len();
+        if rebuilt {
+            self.rebuilds = false;
+            self.step = None;
+            self.verdict = Verdict::Redundant;
+        }
+        rebuilt
+    }
+
+    /// Whether a fault strikes here.
+    pub(crate) fn strikes(&mut self) -> bool {
+        if self.faults >= self.most_faults {
+            // A replay asks all the same.
+            self.picks.push(0);
+            return false;
+        }
+        let strikes = self.pick(2) == Some(1);
+        self.faults += u32::from(strikes);
+        strikes
+    }
+
     fn refuse(&mut self, why: &str) {
         if !matches!(self.verdict, Verdict::Refused(_)) {
             self.verdict = Verdict::Refused(why.to_owned());
@@ -196,7 +295,7 @@ impl Search {
 
     /// The step under way has ended. False if the run is to be given up.
     fn close(&mut self, step: Step, turn: &Turn<'_>, at_point: bool) -> bool {
-        let at = self.depth - 1;
+        let at = step.at;
         let task = &turn.tasks[step.task as usize];
         let changed = current().is_some_and(|execution| execution.changes() != step.changes);
         let (gained, lost) = self.holds_since(&step, task);
@@ -207,7 +306,9 @@ impl Search {
                 OpKind::Lock | OpKind::LockShared | OpKind::Park | OpKind::Spin | OpKind::Yield
             );
         let changed_nothing = !changed && gained.is_empty() && lost.is_empty();
-        if (waits || step.failed) && changed_nothing && only_looks(&step.label) {
+        // What picked may go another way from the same place.
+        let waited = (waits || step.failed) && step.picked == 0;
+        if waited && changed_nothing && only_looks(&step.label) {
             let mut accesses: Accesses = step.label.object.map(Access::reads).into_iter().collect();
             if let Some(wait) = task.wait.filter(|_| waits) {
                 accesses.push(Access::reads(self.id(wait.object)));
@@ -216,7 +317,9 @@ impl Search {
             self.verdict = Verdict::Futile;
             return false;
         }
-        if self.path.waited_too_early(at, step.task, &step.label, task.last_seen) {
+        if step.picked == 0
+            && self.path.waited_too_early(at, step.task, &step.label, task.last_seen)
+        {
             let accesses = self.operation(&step, changed, &gained);
             self.path.led_nowhere(at, step.task, step.label, accesses, false);
             self.verdict = Verdict::Redundant;
@@ -246,7 +349,7 @@ impl Search {
         (finished, n_tasks): (bool, usize),
         awaited: Option<u64>,
     ) -> bool {
-        let at = self.depth - 1;
+        let at = step.at;
         let mut accesses = self.operation(step, changed, &gained);
         for more in gained.into_iter().chain(lost) {
             if !accesses.iter().any(|access| access.object == more.object) {
@@ -262,7 +365,8 @@ impl Search {
         if accesses.iter().any(|access| access.writes) {
             self.waited &= !bit(step.task);
         }
-        let same = self.path.carried_out(at, step.task, step.label, accesses, awaited);
+        let told = (awaited, step.picked);
+        let same = self.path.carried_out(at, step.task, step.label, accesses, told);
         if !same {
             self.refuse("it is not deterministic: a schedule run again took another step");
         }
@@ -338,8 +442,14 @@ impl Search {
         }
         // A wait that ended is no lap, but a wait and an attempt that failed is.
         let Some((from, accesses)) = lap.filter(|_| hinted || failed) else { return true };
-        let alone = (from..self.depth).all(|at| self.path.nodes[at].chosen == task);
-        if alone && looked == 1 {
+        let nodes = &self.path.nodes[from..self.depth];
+        if nodes.iter().any(|node| !node.is_step()) {
+            // An outcome that led nowhere: the lap might as well not have been.
+            self.verdict = Verdict::Redundant;
+            return false;
+        }
+        let alone = nodes.iter().all(|node| node.chosen == task);
+        if alone && looked == 1 && from + 1 >= self.path.floor {
             self.path.sleep(from, task, accesses, true);
             self.verdict = Verdict::Futile;
             return false;
@@ -359,13 +469,16 @@ impl Search {
         let at = self.depth;
         if at == LONGEST_RUN {
             self.refuse(
-                "a task can go on for ever, beyond 10,000 steps, while others could end its loop; \
+                "a task can go on for ever, beyond 20,000 steps, while others could end its loop; \
                  give a hint where it waits",
             );
             return None;
         }
         if at == self.path.nodes.len() && !self.lengthen(turn, enabled) {
             return if self.stuck { free_choice(turn) } else { None };
+        }
+        if self.is_rebuilt(at) {
+            return None;
         }
         let node = &self.path.nodes[at];
         if node.stuck {
@@ -386,6 +499,7 @@ impl Search {
         let awaits = label.kind == Some(OpKind::Load) && self.awaiting & bit(chosen) != 0;
         self.awaiting &= !bit(chosen);
         self.step = Some(Step {
+            at,
             task: chosen,
             label,
             holds: turn.tasks[chosen as usize].holds.iter().map(|hold| hold.object).collect(),
@@ -394,6 +508,7 @@ impl Search {
             also: SmallVec::new(),
             failed: false,
             awaits,
+            picked: 0,
         });
         Some(chosen)
     }
@@ -401,28 +516,23 @@ impl Search {
     /// Adds a node. False if there is nothing to choose from: then the run is given up, or nobody
     /// can go on.
     fn lengthen(&mut self, turn: &Turn<'_>, enabled: TaskSet) -> bool {
-        let sleep = self.path.inherited_sleep();
-        let last = self.path.nodes.last();
-        let (current, preemptions) = match last {
+        let at = self.path.nodes.len();
+        let kept = self.script.get(at);
+        let sleep = kept.map_or_else(|| self.path.inherited_sleep(), |kept| kept.sleep.clone());
+        let (current, preemptions) = match self.path.last_step() {
             Some(last) if last.forced => (last.current, last.preemptions),
             Some(last) => (last.chosen, last.preemptions + last.cost(last.chosen)),
             None => (turn.current, 0),
         };
         let unbegun = enabled & !self.begun;
         let forced = unbegun != 0;
-        let mut node = Node {
-            enabled,
-            chosen: 0,
-            wanted: 0,
-            done: 0,
-            sleep,
-            event: None,
-            productive: false,
-            forced,
-            stuck: false,
-            current,
-            preemptions,
-        };
+        let mut node = Node { enabled, sleep, forced, current, preemptions, ..Node::default() };
+        if let Some(kept) = kept {
+            (node.chosen, node.wanted, node.done) = (kept.chosen, kept.wanted, kept.done);
+            (node.productive, node.stuck) = (kept.productive, kept.stuck);
+            self.path.nodes.push(node);
+            return true;
+        }
         let awake = enabled & !node.asleep();
         let allowed = match self.path.reduction {
             _ if forced => unbegun,
