@@ -10,6 +10,7 @@
 use super::error::BufferError;
 use super::header::Change;
 use super::mapping::Key;
+use super::ring::Ring;
 use super::session::Session;
 use super::state::{DIRTY, IO_IN_PROGRESS, PERMANENT, State, TAG_VALID, USAGE_ONE, VALID};
 use crate::sync::{mutant, note};
@@ -28,7 +29,24 @@ impl Session<'_> {
             return Ok((buf_id, state.has(VALID)));
         }
         drop(partition);
-        self.alloc_miss(tag, key)
+        self.alloc_miss(tag, key, None)
+    }
+
+    /// As [`Session::alloc`], for a scan with a ring.
+    pub(super) fn alloc_with(
+        &self,
+        tag: BufferTag,
+        ring: &mut Ring,
+    ) -> Result<(u32, bool), BufferError> {
+        self.reserve_pin();
+        let key = self.pool.mapping.key(tag);
+        let partition = self.pool.mapping.shared(key);
+        if let Some(buf_id) = partition.find(key) {
+            note!("finds page {} in buffer {buf_id}", tag.block);
+            return Ok((buf_id, self.pin_for_ring(buf_id).has(VALID)));
+        }
+        drop(partition);
+        self.alloc_miss(tag, key, Some(ring))
     }
 
     /// Pins what the mapping has; the caller holds the partition.
@@ -43,15 +61,25 @@ impl Session<'_> {
     }
 
     #[cold]
-    fn alloc_miss(&self, tag: BufferTag, key: Key) -> Result<(u32, bool), BufferError> {
-        let buf_id = self.victim()?;
+    fn alloc_miss(
+        &self,
+        tag: BufferTag,
+        key: Key,
+        mut ring: Option<&mut Ring>,
+    ) -> Result<(u32, bool), BufferError> {
+        let buf_id = self.victim(ring.as_deref_mut())?;
         self.reserve_pin();
         let mut partition = self.pool.mapping.exclusive(key);
         let existing = partition.find(key).filter(|_| !mutant::is("alloc.no_collision_check"));
         if let Some(existing) = existing {
             note!("finds page {} in buffer {existing}", tag.block);
             self.unpin(buf_id);
-            let state = self.pin_found(existing, tag);
+            // It has no page, so let it be found soon.
+            self.pool.push_free(buf_id);
+            let state = match ring {
+                Some(_) => self.pin_for_ring(existing),
+                None => self.pin_found(existing, tag),
+            };
             return Ok((existing, state.has(VALID)));
         }
         partition.insert(key, buf_id);

@@ -5,11 +5,13 @@
 //! | tag | header lock, exclusive partition lock of the tag, and no pin but one's own | with a pin: freely; else header lock, or an unlocked look followed by a second one |
 //! | state | see [`state`](super::state) | a stale answer must be harmless, or header lock |
 //! | pin waiter | header lock | header lock |
+//! | link of the free list | strategy lock | strategy lock |
 //! | head, tail of the wait list | header lock (`Modern`), list lock (`Classic`) | as to change |
 //!
 //! The tag is five words, read and written one by one: who looks without lock or pin may see half
 //! of the old and half of the new one.
 
+use super::free_list::NOT_ON_LIST;
 use super::state::State;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant};
 use crate::tag::{BufferTag, RelationId};
@@ -29,6 +31,8 @@ pub(crate) struct BufferDesc {
     pub(super) content: AtomicU64,
     pub(super) head: AtomicU32,
     pub(super) tail: AtomicU32,
+    /// See [`free_list`](super::free_list).
+    pub(super) free_link: AtomicU32,
 }
 
 impl BufferDesc {
@@ -40,6 +44,7 @@ impl BufferDesc {
             content: AtomicU64::new(0),
             head: AtomicU32::new(NOBODY),
             tail: AtomicU32::new(NOBODY),
+            free_link: AtomicU32::new(NOT_ON_LIST),
         }
     }
 

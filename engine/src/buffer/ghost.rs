@@ -12,7 +12,11 @@ use crate::sync::ghost::{Mutex, PoisonError};
 use crate::tag::BufferTag;
 
 #[derive(Debug)]
-pub(super) struct Ghosts(Box<[Mutex<Ghost>]>);
+pub(super) struct Ghosts {
+    buffers: Box<[Mutex<Ghost>]>,
+    /// Pins given back so far in the pool: the clock of the books.
+    unpins: Mutex<u64>,
+}
 
 /// What should be true of one buffer.
 #[derive(Debug, Default)]
@@ -22,6 +26,9 @@ struct Ghost {
     incarnation: u64,
     /// Sessions with a pin.
     pins: u32,
+    /// When the last of them left, in pins given back so far in the pool; 0 if there never was one.
+    unpinned_at: u64,
+    usage: u32,
     /// The session that reads or writes the page.
     io_owner: Option<u32>,
     sharers: u32,
@@ -31,16 +38,19 @@ struct Ghost {
 
 impl Ghosts {
     pub(super) fn new(n_buffers: u32) -> Self {
-        Self((0..n_buffers).map(|_| Mutex::default()).collect())
+        Self {
+            buffers: (0..n_buffers).map(|_| Mutex::default()).collect(),
+            unpins: Mutex::default(),
+        }
     }
 
     /// Runs `f` on the books of a buffer, if books are kept.
     #[inline]
     fn with<R>(&self, buf_id: u32, f: impl FnOnce(&mut Ghost) -> R) -> Option<R> {
-        if self.0.is_empty() {
+        if self.buffers.is_empty() {
             return None;
         }
-        let ghost = &self.0[buf_id as usize];
+        let ghost = &self.buffers[buf_id as usize];
         Some(f(&mut ghost.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
@@ -55,6 +65,7 @@ impl Ghosts {
                  {others} such pins"
             );
             ghost.tag = tag;
+            ghost.usage = u32::from(tag.is_some());
             ghost.incarnation += 1;
         });
     }
@@ -80,7 +91,7 @@ impl Ghosts {
     pub(super) fn pinned(&self, buf_id: u32, left: State) {
         self.with(buf_id, |ghost| {
             ghost.pins += 1;
-            ghost.check_pins(buf_id, left);
+            ghost.check(buf_id, left);
         });
     }
 
@@ -89,14 +100,56 @@ impl Ghosts {
     pub(super) fn unpinned(&self, buf_id: u32, left: State) {
         self.with(buf_id, |ghost| {
             ghost.pins = ghost.pins.saturating_sub(1);
-            ghost.check_pins(buf_id, left);
+            if ghost.pins == 0 {
+                ghost.unpinned_at = self.tick();
+            }
+            ghost.check(buf_id, left);
         });
     }
 
     /// The word is stored as a whole: `left`.
     #[inline]
     pub(super) fn stored(&self, buf_id: u32, left: State) {
-        self.with(buf_id, |ghost| ghost.check_pins(buf_id, left));
+        self.with(buf_id, |ghost| ghost.check(buf_id, left));
+    }
+
+    /// A pin earns the buffer a point of usage, up to `limit`.
+    #[inline]
+    pub(super) fn used(&self, buf_id: u32, limit: u64) {
+        self.with(buf_id, |ghost| {
+            if u64::from(ghost.usage) < limit {
+                ghost.usage += 1;
+            }
+        });
+    }
+
+    /// The clock hand takes a point of usage.
+    pub(super) fn aged(&self, buf_id: u32) {
+        self.with(buf_id, |ghost| ghost.usage = ghost.usage.saturating_sub(1));
+    }
+
+    /// Now, for [`Ghosts::check_each_was_pinned`].
+    pub(super) fn now(&self) -> u64 {
+        if self.buffers.is_empty() { 0 } else { self.tick() }
+    }
+
+    /// A sweep that began at `since` says that it met pinned buffers only.
+    pub(super) fn check_each_was_pinned(&self, since: u64) {
+        for buf_id in 0..self.buffers.len() as u32 {
+            self.with(buf_id, |ghost| {
+                assert!(
+                    ghost.pins > 0 || ghost.unpinned_at > since,
+                    "I-PR3: who is told that every buffer is pinned came by each while it was, but \
+                     buffer {buf_id} was not all the time"
+                );
+            });
+        }
+    }
+
+    fn tick(&self) -> u64 {
+        let mut unpins = self.unpins.lock().unwrap_or_else(PoisonError::into_inner);
+        *unpins += 1;
+        *unpins
     }
 
     /// A session gets the cleanup lock. The header is locked, so nobody pins the buffer now.
@@ -155,6 +208,16 @@ impl Ghosts {
 }
 
 impl Ghost {
+    fn check(&self, buf_id: u32, left: State) {
+        self.check_pins(buf_id, left);
+        let (counted, usage) = (left.usage(), self.usage);
+        assert!(
+            counted == usage,
+            "I-REF5: a usage count goes up by pins to 5, or to 1 for a ring, and down by the clock \
+             hand, but buffer {buf_id} counted {counted} and should have {usage}"
+        );
+    }
+
     fn check_pins(&self, buf_id: u32, left: State) {
         let (counted, pins) = (left.refcount(), self.pins);
         assert!(

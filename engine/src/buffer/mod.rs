@@ -8,9 +8,9 @@
 //! Ranks, where an arrow means "may be taken while holding": content lock → partition lock →
 //! header lock → nothing. A header lock and the strategy lock are held for a few instructions.
 //!
-//! Touches: descriptors (state words, tags), the mapping, the clock hand, the sessions' slots.
-//! Source: PostgreSQL's `src/backend/storage/buffer`. Victims come from the clock sweep alone, in
-//! both profiles; PostgreSQL had a list of free buffers in front of it until 18.
+//! Touches: descriptors (state words, tags), the mapping, the clock hand, the free list, the
+//! sessions' slots.
+//! Source: PostgreSQL's `src/backend/storage/buffer`.
 
 mod error;
 mod options;
@@ -32,10 +32,13 @@ mod clock_sweep;
 mod content_lock;
 mod drop_relation;
 mod flush;
+mod free_list;
 mod io;
 mod pin;
 mod read;
 mod recent;
+mod ring;
+mod strategy;
 mod victim;
 
 mod check;
@@ -51,19 +54,21 @@ pub use drop_relation::DropCounts;
 pub use error::BufferError;
 pub use guard::{ExclusiveGuard, Pin, ShareExclusiveGuard, ShareGuard};
 pub use locked::LockedPage;
-pub use options::{DropStrategy, PoolOptions, Profile, RecentVariant};
+pub use options::{DropStrategy, PoolOptions, Profile, RecentVariant, VictimStrategy};
+pub use ring::{Ring, RingKind};
 pub use session::Session;
 pub use state::State;
+pub use strategy::ClockPosition;
 
 use crossbeam_utils::CachePadded;
 
 use blocks::Blocks;
-use clock_sweep::ClockSweep;
 use desc::BufferDesc;
 use ghost::Ghosts;
 use io::IoCondition;
 use mapping::Mapping;
 use slot::Slots;
+use strategy::Strategy;
 
 use crate::page::HEADER_SIZE;
 use crate::storage::Storage;
@@ -86,7 +91,7 @@ pub struct BufferPool {
     io: Box<[IoCondition]>,
     mapping: Mapping,
     /// On lines of its own: the hand is written by every miss. Boxed, so that it stays where it is named.
-    sweep: Box<CachePadded<ClockSweep>>,
+    strategy: Box<CachePadded<Strategy>>,
     slots: Slots,
     /// What sessions learnt about spinning; see [`delay`].
     spins_per_delay: AtomicU32,
@@ -108,12 +113,13 @@ impl BufferPool {
     ) -> Result<Self, BufferError> {
         validate(&options, &storage)?;
         let n_buffers = options.n_buffers;
+        let victims = options.victims.unwrap_or(VictimStrategy::of(options.profile));
         let pool = Self {
             descs: (0..n_buffers).map(|_| BufferDesc::new()).collect(),
             blocks: Blocks::new(n_buffers, options.page_size)?,
             io: (0..n_buffers).map(|_| IoCondition::default()).collect(),
             mapping: Mapping::new(options.partitions, n_buffers),
-            sweep: Box::new(CachePadded::new(ClockSweep::new(n_buffers))),
+            strategy: Box::new(CachePadded::new(Strategy::new(n_buffers, victims))),
             slots: Slots::new(options.max_sessions),
             spins_per_delay: AtomicU32::new(delay::DEFAULT_SPINS_PER_DELAY),
             extension: Box::new(Mutex::new(())),
@@ -135,7 +141,7 @@ impl BufferPool {
         for (_buf_id, _condition) in self.io.iter().enumerate() {
             _condition.name(_buf_id);
         }
-        self.sweep.name();
+        self.strategy.name();
         self.blocks.name(self.n_buffers());
         name!(&*self.extension, "extension lock");
     }
@@ -170,6 +176,17 @@ impl BufferPool {
     #[must_use]
     pub fn state(&self, buf_id: u32) -> State {
         self.desc(buf_id).load()
+    }
+
+    /// The page a buffer had a moment ago, if it had one.
+    ///
+    /// # Panics
+    ///
+    /// If the pool has no such buffer.
+    #[must_use]
+    pub fn tag(&self, buf_id: u32) -> Option<BufferTag> {
+        let desc = self.desc(buf_id);
+        desc.read_tag().filter(|_| desc.load().has(state::TAG_VALID))
     }
 
     /// The buffer that had the page a moment ago, if one had.
@@ -218,6 +235,9 @@ fn validate(options: &PoolOptions, storage: &impl Storage) -> Result<(), BufferE
     }
     if max_sessions == 0 || max_sessions > MAX_SESSIONS {
         return wrong(format!("there are 1 to {MAX_SESSIONS} sessions, not {max_sessions}"));
+    }
+    if options.victims == Some(VictimStrategy::BatchedHand { batch: 0 }) {
+        return wrong("a batch has at least one buffer".to_owned());
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! What a pool may be asked to be when it is opened.
 
+use crate::log::Log;
 use crate::page::PAGE_SIZE;
-use crate::sync::INSTRUMENTED;
+use crate::sync::{Arc, INSTRUMENTED};
 
 /// Whose rules for the state word hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,34 @@ pub enum DropStrategy {
     Precheck,
 }
 
+/// How a buffer is found for a page that is in none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimStrategy {
+    /// A list of free buffers first, then the clock sweep (PostgreSQL up to 18).
+    FreeListAndSweep,
+    /// The clock sweep alone; it comes by free buffers too (19).
+    SweepOnly,
+    /// The clock sweep, where a session takes several buffers from the hand at one time and walks
+    /// them on its own. The hand is written less often; the order of visits is less even. A design
+    /// under discussion for PostgreSQL.
+    BatchedHand {
+        /// Buffers a session takes at one time, at least 1: proposed were a line of the cache's
+        /// worth of ids (8) and 64. In a small pool, no more than it has.
+        batch: u32,
+    },
+}
+
+impl VictimStrategy {
+    /// What the versions of `profile` do.
+    #[must_use]
+    pub const fn of(profile: Profile) -> Self {
+        match profile {
+            Profile::Classic => Self::FreeListAndSweep,
+            Profile::Modern => Self::SweepOnly,
+        }
+    }
+}
+
 /// How to open a [`BufferPool`](crate::BufferPool).
 #[derive(Clone, Debug)]
 pub struct PoolOptions {
@@ -55,8 +84,12 @@ pub struct PoolOptions {
     pub recent: RecentVariant,
     /// How a drop finds its buffers.
     pub drop: DropStrategy,
+    /// How a buffer is found for a new page; `None` for what versions of the profile do.
+    pub victims: Option<VictimStrategy>,
+    /// The log that must be on disk before the pages it tells of are; `None` without a log.
+    pub log: Option<Arc<dyn Log>>,
     /// Whether to check identities, pins and content locks against a second set of books after
-    /// every step (I-ID1, I-REF1, I-IO1, I-LK1). The books are exact in an execution only, where
+    /// every step (I-ID1, I-REF1, I-REF5, I-IO1, I-LK1, I-PR3). The books are exact in an execution only, where
     /// an atomic step and its entry are one; on real threads leave it off.
     pub ghosts: bool,
 }
@@ -71,6 +104,8 @@ impl Default for PoolOptions {
             profile: Profile::default(),
             recent: RecentVariant::default(),
             drop: DropStrategy::default(),
+            victims: None,
+            log: None,
             ghosts: INSTRUMENTED,
         }
     }

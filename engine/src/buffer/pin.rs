@@ -9,7 +9,7 @@
 
 use super::header::{Change, Header};
 use super::session::Session;
-use super::state::{LOCKED, PIN_COUNT_WAITER, REFCOUNT_ONE, State, VALID};
+use super::state::{LOCKED, PIN_COUNT_WAITER, REFCOUNT_ONE, State, USAGE_MAX, VALID};
 use crate::sync::{Ordering, mutant, note};
 
 impl Session<'_> {
@@ -51,6 +51,7 @@ impl Session<'_> {
             let new = old.pinned();
             match desc.swap_for_pin(old, new) {
                 Ok(()) => {
+                    self.pool.ghosts.used(buf_id, USAGE_MAX);
                     self.pool.ghosts.pinned(buf_id, new);
                     self.note_pinned(buf_id);
                     return Some(new);

@@ -7,6 +7,7 @@ use super::error::BufferError;
 use super::guard::{IoPage, Pin};
 use super::io::Direction;
 use super::locked::LockedPage;
+use super::ring::Ring;
 use super::session::Session;
 use crate::page::is_intact;
 use crate::sync::{lock, note};
@@ -23,6 +24,20 @@ impl<'p> Session<'p> {
     #[inline]
     pub fn read(&self, tag: BufferTag) -> Result<Pin<'_, 'p>, BufferError> {
         let (buf_id, valid) = self.alloc(tag)?;
+        if !valid {
+            self.load(buf_id, tag)?;
+        }
+        Ok(Pin::new(self, buf_id, tag))
+    }
+
+    /// As [`Session::read`], for a scan with a ring of buffers: the page comes into one of them, and
+    /// its usage count goes no higher than 1 by this.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read`].
+    pub fn read_with(&self, ring: &mut Ring, tag: BufferTag) -> Result<Pin<'_, 'p>, BufferError> {
+        let (buf_id, valid) = self.alloc_with(tag, ring)?;
         if !valid {
             self.load(buf_id, tag)?;
         }

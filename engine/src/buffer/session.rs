@@ -22,6 +22,8 @@ pub struct Session<'p> {
     pub(super) refs: RefCell<PrivateRefs>,
     pub(super) spins_per_delay: Cell<u32>,
     random: Cell<u64>,
+    /// Buffers taken from the clock hand and not yet looked at: the next, and how many.
+    pub(super) batch: Cell<(u32, u32)>,
     /// A page to compute a checksum on.
     pub(super) scratch: RefCell<Vec<u8>>,
 }
@@ -37,6 +39,7 @@ impl<'p> Session<'p> {
             refs: RefCell::new(PrivateRefs::new()),
             spins_per_delay: Cell::new(pool.spins_per_delay.load(Ordering::Relaxed)),
             random: Cell::new(u64::from(id) << 1 | 1),
+            batch: Cell::new((0, 0)),
             scratch: RefCell::default(),
         }
     }

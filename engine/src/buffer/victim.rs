@@ -14,8 +14,10 @@ use super::content_lock::LockMode;
 use super::error::BufferError;
 use super::header::{Change, Header};
 use super::mapping::ExclusivePartition;
+use super::ring::Ring;
 use super::session::Session;
 use super::state::{DIRTY, PAGE_FLAGS, TAG_VALID, USAGE_MASK, VALID};
+use crate::page::lsn;
 use crate::sync::{mutant, note, yield_now};
 use crate::tag::BufferTag;
 
@@ -24,11 +26,12 @@ impl Session<'_> {
     ///
     /// Retries have no bound of their own, as in PostgreSQL: each either found a buffer that
     /// somebody else came to use meanwhile, or ends in [`BufferError::NoUnpinnedBuffers`].
-    pub(super) fn victim(&self) -> Result<u32, BufferError> {
+    pub(super) fn victim(&self, mut ring: Option<&mut Ring>) -> Result<u32, BufferError> {
         loop {
             self.reserve_pin();
-            let (buf_id, state) = self.sweep()?;
-            if state.has(DIRTY) && !self.clean_victim(buf_id)? {
+            let (buf_id, state, of_ring) = self.take_victim(ring.as_deref_mut())?;
+            let ring = if of_ring { ring.as_deref_mut() } else { None };
+            if state.has(DIRTY) && !self.clean_victim(buf_id, ring)? {
                 self.unpin(buf_id);
                 continue;
             }
@@ -43,12 +46,21 @@ impl Session<'_> {
     }
 
     /// Writes a dirty victim out, unless somebody has its content locked: they may wait for a lock
-    /// our caller has (B10). An error leaves it unpinned.
-    fn clean_victim(&self, buf_id: u32) -> Result<bool, BufferError> {
+    /// our caller has (B10); or unless it is of a ring that does not wait for the log. An error
+    /// leaves it unpinned.
+    fn clean_victim(&self, buf_id: u32, ring: Option<&mut Ring>) -> Result<bool, BufferError> {
         let mode = self.write_out_mode();
         if mutant::is("victim.lock_blocking") {
             self.lock_content(buf_id, mode);
         } else if !self.try_lock_content(buf_id, mode) {
+            return Ok(false);
+        }
+        if let Some(ring) = ring
+            && self.needs_log_flush(buf_id)
+            && ring.reject(buf_id)
+        {
+            self.unlock_content(buf_id);
+            note!("gives buffer {buf_id} up for the log");
             return Ok(false);
         }
         let flushed = self.flush_locked(buf_id);
@@ -57,6 +69,13 @@ impl Session<'_> {
             self.unpin(buf_id);
         }
         flushed.map(|_| true)
+    }
+
+    /// Whether the log must be flushed before the page in a buffer, whose content we have locked, is
+    /// written out.
+    fn needs_log_flush(&self, buf_id: u32) -> bool {
+        let log = self.pool.options.log.as_ref();
+        log.is_some_and(|log| log.needs_flush(lsn(self.page(buf_id))))
     }
 
     /// The lock under which a page is written out.
@@ -140,6 +159,7 @@ impl Session<'_> {
             let pinned = header.state().refcount() != 0;
             if !pinned || mutant::is("invalidate.ignore_stray_pin") {
                 self.forget(buf_id, tag, header, partition);
+                self.pool.push_free(buf_id);
                 return Ok(true);
             }
             header.unlock();
@@ -177,7 +197,7 @@ impl Session<'_> {
             return Ok(false);
         }
         self.pin_locked(buf_id, header);
-        if state.has(DIRTY) && !self.clean_victim(buf_id)? {
+        if state.has(DIRTY) && !self.clean_victim(buf_id, None)? {
             self.unpin(buf_id);
             return Ok(false);
         }
