@@ -14,9 +14,9 @@
 //! them, and they come into memory as they are used.
 #![expect(unsafe_code, reason = "says that zeroes are a descriptor")]
 
-use super::state::State;
+use super::state::{LOCKED, State};
 use super::zeroed::ZeroIsFirst;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, spin_until};
 use crate::tag::{BufferTag, RelationId};
 
 /// No session, and the end of a wait list.
@@ -88,6 +88,12 @@ impl BufferDesc {
             return Ok(());
         }
         self.swap(old, new)
+    }
+
+    /// Spins until the word is no longer what it was, whoever has the header lock.
+    #[track_caller]
+    pub(super) fn wait_for_change(&self, seen: State) {
+        spin_until(&self.state, |now| (now ^ seen.0) & !LOCKED != 0);
     }
 
     /// The tag, word by word; `None` if it is cleared, or torn into something that is no tag.
