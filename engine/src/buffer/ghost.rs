@@ -77,8 +77,7 @@ impl Ghosts {
         let incarnation = self.with(buf_id, |ghost| {
             assert!(
                 ghost.tag == Some(tag),
-                "I-ID1: the tag of a pinned buffer does not change, but buffer {buf_id} was pinned \
-                 for {tag} and has {}",
+                "I-ID1: a pinned buffer keeps its tag, but buffer {buf_id}, pinned for {tag}, has {}",
                 ghost.name()
             );
             ghost.incarnation
@@ -98,8 +97,8 @@ impl Ghosts {
         self.with(buf_id, |ghost| {
             assert!(
                 ghost.incarnation == incarnation,
-                "I-ID1: the tag of a pinned buffer does not change, but buffer {buf_id} was pinned \
-                 for another page and has {}",
+                "I-ID1: a pinned buffer keeps its tag, but buffer {buf_id}, pinned for another page, \
+                 has {}",
                 ghost.name()
             );
         });
