@@ -9,6 +9,7 @@ pub mod scenario;
 
 pub mod actor;
 mod buffer;
+mod counts;
 mod demo;
 mod drop;
 

@@ -464,6 +464,24 @@ fn prove_has_the_promised_keys_and_proves_a_small_story() {
 }
 
 #[test]
+fn programs_that_count_have_as_many_executions_as_orders() {
+    let counts = [
+        ("counts-3-tasks-1-lock", 6),
+        ("counts-4-tasks-1-lock", 24),
+        ("counts-2-tasks-2-additions", 6),
+        ("counts-3-tasks-2-additions", 90),
+        ("counts-3-tasks-1-spinlock", 6),
+    ];
+    for (name, orders) in counts {
+        let proof = json(&["prove", name, "--json"]);
+        assert_eq!(proof["complete"], true, "{name}");
+        assert_eq!(proof["executions"], orders, "{name}");
+        assert_eq!(proof["distinct_traces"], orders, "{name}");
+        assert_eq!(proof["failures"], 0, "{name}");
+    }
+}
+
+#[test]
 fn prove_says_what_is_left_where_it_is_cut_off() {
     let arguments = ["prove", "cleanup-lock-vs-unpin-classic", "--max-executions", "30"];
     let proof = json(&[&arguments[..], &["--json"]].concat());
