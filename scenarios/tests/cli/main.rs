@@ -1,6 +1,6 @@
 //! The command line, from outside: exit statuses, keys, sentences, widths.
 
-#[path = "cli/small.rs"]
+mod seeds;
 mod small;
 
 use std::path::Path;
