@@ -16,6 +16,9 @@
 //! Source: `BufTableLookup` and `BufferAlloc` in PostgreSQL's `bufmgr.c` with the lock. Without it
 //! is ours; the discipline is `ReadRecentBuffer`'s of 19.
 
+#[cfg(test)]
+mod tests;
+
 use super::mapping::Key;
 use super::options::Lookup;
 use super::session::Session;
