@@ -10,8 +10,8 @@
 //! The tag is five words, read and written one by one: who looks without lock or pin may see half
 //! of the old and half of the new one.
 
-use super::state::State;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant};
+use super::state::{LOCKED, State};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, spin_until};
 use crate::tag::{BufferTag, RelationId};
 
 /// No session, and the end of a wait list.
@@ -70,6 +70,12 @@ impl BufferDesc {
             return Ok(());
         }
         self.swap(old, new)
+    }
+
+    /// Spins until the word is no longer what it was, whoever has the header lock.
+    #[track_caller]
+    pub(super) fn wait_for_change(&self, seen: State) {
+        spin_until(&self.state, |now| (now ^ seen.0) & !LOCKED != 0);
     }
 
     /// The tag, word by word; `None` if it is cleared, or torn into something that is no tag.

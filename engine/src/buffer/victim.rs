@@ -16,7 +16,7 @@ use super::header::{Change, Header};
 use super::mapping::ExclusivePartition;
 use super::session::Session;
 use super::state::{DIRTY, PAGE_FLAGS, TAG_VALID, USAGE_MASK, VALID};
-use crate::sync::{mutant, note, yield_now};
+use crate::sync::{mutant, note};
 use crate::tag::BufferTag;
 
 impl Session<'_> {
@@ -137,8 +137,8 @@ impl Session<'_> {
                 header.unlock();
                 return Ok(false);
             }
-            let pinned = header.state().refcount() != 0;
-            if !pinned || mutant::is("invalidate.ignore_stray_pin") {
+            let seen = header.state();
+            if seen.refcount() == 0 || mutant::is("invalidate.ignore_stray_pin") {
                 self.forget(buf_id, tag, header, partition);
                 return Ok(true);
             }
@@ -152,9 +152,10 @@ impl Session<'_> {
                 return Ok(false);
             }
             // A writer must finish before the file goes away. If the pin is not for I/O, or not
-            // yet, the wait returns at once and this is a busy loop; let its owner run.
+            // yet, that wait returns at once. PostgreSQL looks again at once then; nothing can have
+            // come of it until the word says something else.
             self.wait_io(buf_id);
-            yield_now();
+            self.pool.desc(buf_id).wait_for_change(seen);
         }
     }
 
