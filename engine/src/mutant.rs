@@ -36,6 +36,7 @@ pub const ALL: &[Mutant] = &[
     mutant("invalidate.part_inside_hdr", "B07", "takes the partition lock under the header lock"),
     mutant("invalidate.part_after_hdr", "B07", "unmaps a buffer after its tag is gone"),
     mutant("victim.lock_blocking", "B10", "waits for the content lock of a dirty victim"),
+    mutant("invalidate.no_own_pin_check", "B12", "a drop waits for a pin of its own session"),
     mutant("invalidate.no_waitio", "B13", "a drop takes a pinned buffer in I/O for gone"),
     mutant("hdr.unlock_plain_store", "B22", "modern header release stores the word it read"),
     mutant(

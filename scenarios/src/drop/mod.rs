@@ -2,3 +2,4 @@
 
 mod drop_vs_new_page;
 mod drop_vs_write_in_flight;
+mod drop_with_own_pin;
