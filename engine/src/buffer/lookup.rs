@@ -33,10 +33,14 @@ impl Session<'_> {
     /// The caller has reserved a pin.
     #[inline(always)]
     pub(super) fn look_up(&self, tag: BufferTag, key: Key) -> Option<(u32, State)> {
-        if self.pool.options.lookup == Lookup::LockFree
-            && let Some(found) = self.look_up_unlocked(tag, key)
-        {
-            return Some(found);
+        if self.pool.options.lookup == Lookup::LockFree {
+            if let Some(found) = self.look_up_unlocked(tag, key) {
+                return Some(found);
+            }
+            // A pin that was given back again took the room that was reserved.
+            if !mutant::is("lookup.reserve_once") {
+                self.reserve_pin();
+            }
         }
         self.look_up_locked(tag, key)
     }
