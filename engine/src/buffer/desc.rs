@@ -11,7 +11,7 @@
 //! of the old and half of the new one.
 
 use super::state::{LOCKED, State};
-use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, spin_until};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, note, spin_until};
 use crate::tag::{BufferTag, RelationId};
 
 /// No session, and the end of a wait list.
@@ -66,6 +66,7 @@ impl BufferDesc {
             if current != old {
                 return Err(current);
             }
+            note!("compares, and has yet to store");
             self.state.store(new.0, Ordering::Release);
             return Ok(());
         }
