@@ -50,7 +50,7 @@ fn harmless() -> Vec<Edit> {
 
 fn harmful() -> Edit {
     let note = r#"note!("finds page {} in buffer {buf_id}", tag.block);"#;
-    let next = "\n        self.pin(buf_id, true).is_some() && self";
+    let next = "\n        self.pin(buf_id, true).is_some()\n            && self.keep";
     Edit {
         why: "a note that scripts name is taken away".into(),
         file: "engine/src/buffer/recent.rs".into(),

@@ -67,9 +67,7 @@ impl Session<'_> {
     /// Takes the page from a buffer that we have pinned. False if somebody else has it pinned too,
     /// or changed it since it was written out.
     pub(super) fn invalidate_victim(&self, buf_id: u32) -> bool {
-        let Some(tag) = self.pool.desc(buf_id).read_tag() else {
-            panic!("I-ID1: a pinned buffer keeps its tag, but buffer {buf_id} lost it");
-        };
+        let tag = self.pinned_tag(buf_id);
         let partition = self.lock_for_removal(tag);
         let header = self.lock_header(buf_id);
         let state = header.state();
@@ -112,10 +110,10 @@ impl Session<'_> {
         note!("clears the tag of buffer {buf_id}");
         let mut partition = partition.unwrap_or_else(|| self.pool.mapping.exclusive(key));
         if was_mapped {
-            let removed = partition.remove(key);
+            let removed = partition.remove(key, buf_id);
             assert!(
-                removed == Some(buf_id),
-                "I-MAP4: a tag is mapped to its buffer, but {tag} of buffer {buf_id} was mapped to {removed:?}"
+                removed,
+                "I-MAP4: a tag is mapped to its buffer, but {tag} of buffer {buf_id} was not"
             );
         }
     }
