@@ -6,6 +6,7 @@ pub(crate) mod stage;
 
 mod bytes_follow_the_lock;
 mod cleanup_lock_vs_unpin;
+mod content_lock_queue;
 mod disk_errors_lose_nothing;
 mod failed_io_keeps_its_error;
 mod header_release_vs_unpin;
