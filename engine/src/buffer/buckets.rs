@@ -381,8 +381,9 @@ mod tests {
             // A buffer's page is a function of its number; with no spread all are in one bucket,
             // and up to a dozen pages share a byte.
             let place = |buf_id: u32| {
-                let hash = u64::from(buf_id % 8) << 32 | u64::from(buf_id) << 25 & spread << 30;
-                buckets.place(buf_id % 2 & spread as u32, hash)
+                let low = (u64::from(buf_id) << 25) & (spread << 30);
+                let hash = u64::from(buf_id % 8) << 32 | low;
+                buckets.place((buf_id % 2) & spread as u32, hash)
             };
             for (buf_id, remove) in steps {
                 if remove == 0 {
