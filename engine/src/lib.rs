@@ -33,9 +33,10 @@ mod sync;
 pub mod tag;
 
 pub use buffer::{
-    Broken, BufferError, BufferPool, ClockPosition, DropCounts, DropStrategy, ExclusiveGuard,
-    LockMode, LockedPage, Pin, PoolOptions, Profile, RecentVariant, Ring, RingKind, Session,
-    ShareExclusiveGuard, ShareGuard, State, VictimStrategy, check_quiescent,
+    BgWriter, BgWriterOptions, Broken, BufferError, BufferPool, CheckpointCounts, ClockPosition,
+    DropCounts, DropStrategy, ExclusiveGuard, LockMode, LockedPage, Lookup, Pin, PoolOptions,
+    Profile, RecentVariant, Ring, RingKind, RoundCounts, Session, ShareExclusiveGuard, ShareGuard,
+    State, VictimStrategy, check_quiescent,
 };
 pub use log::Log;
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};

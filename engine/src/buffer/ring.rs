@@ -127,9 +127,6 @@ impl Session<'_> {
 
     /// Pins a page that the mapping has; the caller holds the partition. Returns the word this left.
     pub(super) fn pin_for_ring(&self, buf_id: u32) -> State {
-        if mutant::is("pin.ring_bumps") {
-            return self.pin(buf_id, false).expect("only a pin that skips invalid pages fails");
-        }
         let desc = self.pool.desc(buf_id);
         if self.pin_count(buf_id) > 0 {
             self.pin_again(buf_id);
@@ -142,11 +139,13 @@ impl Session<'_> {
                 continue;
             }
             let used = if old.usage() == 0 { USAGE_ONE } else { 0 };
-            let new = State(old.0 + REFCOUNT_ONE + used);
+            let new = match mutant::is("pin.ring_bumps") {
+                true => old.pinned(),
+                false => State(old.0 + REFCOUNT_ONE + used),
+            };
             match desc.swap(old, new) {
                 Ok(()) => {
-                    self.pool.ghosts.used(buf_id, 1);
-                    self.pool.ghosts.pinned(buf_id, new);
+                    self.pool.ghosts.used(buf_id, 1, new);
                     self.note_pinned(buf_id);
                     return new;
                 }

@@ -5,7 +5,7 @@
 
 use super::content_lock::LockMode;
 use super::desc::NOBODY;
-use crate::sync::{AtomicU32, Condvar, Mutex, Ordering, lock, name, wait};
+use crate::sync::{AtomicU32, Condvar, Duration, Mutex, Ordering, lock, name, wait, wait_timeout};
 
 /// Not on a wait list, and not between being taken off one and being woken.
 pub(super) const NOT_WAITING: u32 = 0;
@@ -124,6 +124,19 @@ impl Latch {
             is_set = wait(&self.was_set, is_set);
         }
         *is_set = false;
+    }
+
+    /// As [`Latch::wait`], for at most `timeout`. Whether it was set.
+    pub(super) fn wait_timeout(&self, timeout: Duration) -> bool {
+        let is_set = lock(&self.is_set);
+        let mut is_set =
+            if *is_set { is_set } else { wait_timeout(&self.was_set, is_set, timeout) };
+        std::mem::take(&mut *is_set)
+    }
+
+    /// Forgets a wake-up. Whoever may be woken already must not do this (B73).
+    pub(super) fn reset(&self) {
+        *lock(&self.is_set) = false;
     }
 
     pub(super) fn set(&self) {

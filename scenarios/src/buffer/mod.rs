@@ -4,12 +4,25 @@
 
 pub(crate) mod stage;
 
+mod background_write_vs_eviction;
 mod bytes_follow_the_lock;
+mod checkpoint_vs_dirtying;
 mod cleanup_lock_vs_unpin;
+mod clock_hand_wraps;
+mod content_lock_queue;
 mod disk_errors_lose_nothing;
+mod evicted_page_is_read_again;
 mod failed_io_keeps_its_error;
+mod free_list_pop_vs_push;
 mod header_release_vs_unpin;
 mod invalidation_meets_stray_pin;
+mod lockfree_lookup_vs_load;
+mod lockfree_lookup_vs_return;
+mod lookup_vs_reuse;
 mod mapping_lock_vs_header_lock;
 mod pinned_buffer_changes_identity;
+mod same_page_read_twice;
+mod scan_vs_hot_set;
+mod two_sweepers_one_hand;
 mod victim_write_vs_content_lock;
+mod write_out_vs_change;
