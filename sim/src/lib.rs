@@ -133,6 +133,8 @@ mod core;
 #[cfg(feature = "sim")]
 pub mod coverage;
 #[cfg(feature = "sim")]
+pub mod crash;
+#[cfg(feature = "sim")]
 pub mod explore;
 #[cfg(feature = "sim")]
 pub mod scheduler;
@@ -160,7 +162,7 @@ mod test_support;
 pub use holdup_macros::test;
 
 #[cfg(feature = "sim")]
-pub use explore::{Checker, Failure, Faults, Report, check};
+pub use explore::{Checker, CrashKind, CrashPoint, Failure, Faults, Report, check};
 #[cfg(feature = "sim")]
 pub use scheduler::Scheduler;
 

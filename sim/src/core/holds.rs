@@ -184,10 +184,12 @@ impl Execution {
         let _ = write!(line, " at {}", pending.place);
         for (holder, other) in (0..).zip(&self.inner().tasks[..self.inner().n_tasks]) {
             let holds = other.holds.iter().filter(|hold| {
-                !other.finished && task.wait.is_some_and(|wait| wait.object == hold.object)
+                (!other.finished || other.killed)
+                    && task.wait.is_some_and(|wait| wait.object == hold.object)
             });
             for hold in holds {
                 let _ = write!(line, ", held by {} since {}", self.role(holder), hold.place);
+                line.push_str(if other.killed { ", which was killed" } else { "" });
             }
         }
         if task.spin == Spin::Waiting

@@ -86,6 +86,9 @@ impl Execution {
                 format!("the execution did not end within {limit} steps"),
             ));
         }
+        if step >= inner.crash_at {
+            self.crash_due();
+        }
         self.fire_timers();
         if step >= inner.watchdog_at {
             inner.watchdog_at = step + WATCHDOG_STEPS;
@@ -120,7 +123,8 @@ impl Execution {
         let timer_step = timer.map_or(u64::MAX, |deadline| {
             deadline.saturating_sub(inner.leap_ns).div_ceil(STEP_NS).max(self.step.get() + 1)
         });
-        inner.special_at = inner.setup.max_steps.min(inner.watchdog_at).min(timer_step);
+        let machine = inner.setup.max_steps.min(inner.watchdog_at).min(inner.crash_at);
+        inner.special_at = machine.min(timer_step);
         if self.next_event.get() > inner.special_at {
             self.next_event.set(inner.special_at);
         }

@@ -6,6 +6,7 @@ mod barrier;
 mod cell;
 mod condvar;
 mod coverage;
+mod crash;
 mod determinism;
 mod fs;
 mod guided;
