@@ -141,6 +141,7 @@ pub mod script;
 #[cfg(feature = "sim")]
 pub mod trace;
 
+pub mod fault;
 pub mod hold;
 pub mod mutant;
 mod note;

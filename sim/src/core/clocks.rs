@@ -226,7 +226,8 @@ impl Execution {
         }
         self.inner().needed_clocks = false;
         self.clocked.set(clocked);
-        self.observed.set(clocked || recorded);
+        let tas_may_fail = self.inner().setup.faults.spurious_failure > 0;
+        self.observed.set(clocked || recorded || tas_may_fail);
     }
 
     /// The program caught a panic. What its destructors did was no step, so edges are missing: from

@@ -93,6 +93,17 @@ impl Execution {
         }
     }
 
+    /// The running task is about to allocate.
+    pub(crate) fn may_allocate(&self, place: Place) {
+        if self.inner().n_holds == 0 || self.is_unwinding() {
+            return;
+        }
+        if let Some(hold) = self.me().holds.iter().find(|hold| hold.kind.rules.no_allocation) {
+            let message = format!("the holder of a {} must not allocate", hold.kind.name);
+            self.fail_here(Failure::new("hold-no-allocation", message).at(place));
+        }
+    }
+
     /// The task that task `id` waits for because of `wait`, where one is known: the holder of the
     /// lock, or the task that is joined.
     fn owner(&self, wait: Wait) -> Option<u32> {

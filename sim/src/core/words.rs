@@ -53,6 +53,12 @@ pub(crate) fn attempt_failed() {
     }
 }
 
+/// Whether a test-and-set of the calling task fails for no reason.
+#[inline(always)]
+pub(crate) fn fails_spuriously(place: Place) -> bool {
+    current().is_some_and(|execution| execution.fails_spuriously(place))
+}
+
 /// Whether the calling task is being unwound: locks are then granted to it whoever has them.
 #[inline]
 pub(crate) fn unwinding() -> bool {
