@@ -226,8 +226,9 @@ impl Execution {
         }
         self.inner().needed_clocks = false;
         self.clocked.set(clocked);
-        let tas_may_fail = self.inner().setup.faults.spurious_failure > 0;
-        self.observed.set(clocked || recorded || tas_may_fail);
+        let faults = &self.inner().setup.faults;
+        let mishaps = faults.spurious_failure > 0 || faults.descheduled > 0;
+        self.observed.set(clocked || recorded || mishaps);
     }
 
     /// The program caught a panic. What its destructors did was no step, so edges are missing: from

@@ -53,6 +53,9 @@ impl Execution {
             inner.strategy_at = 0;
             self.next_event.set(0);
         }
+        if self.observed.get() {
+            self.may_be_descheduled(object, place);
+        }
     }
 
     pub(crate) fn hold_end(&self, object: usize) {

@@ -6,7 +6,9 @@
 
 use super::execution::{Execution, STEP_NS};
 use super::task::Place;
+use super::wait::Request;
 use crate::explore::Failure;
+use crate::trace::OpKind;
 
 /// Steps after which a wait ends for no reason, at most.
 const LONGEST_WAIT_STEPS: u32 = 64;
@@ -74,6 +76,27 @@ impl Execution {
             self.progress();
         }
         fails
+    }
+
+    /// The running task got the lock at `object`: the seed may take it off the processor for long.
+    #[cold]
+    pub(super) fn may_be_descheduled(&self, object: usize, place: Place) {
+        if !self.wants_fault(|faults| faults.descheduled) {
+            return;
+        }
+        let longest_ms = self.inner().setup.faults.descheduled_ms.max(1);
+        let ms = 1 + self.fault_draw(longest_ms);
+        self.struck(place, || format!("is off the processor for {ms} ms"));
+        let deadline_ns = Some(self.now_ns() + u64::from(ms) * 1_000_000);
+        // Not a sleep in the sense of rules: nobody asked the program.
+        let kind = OpKind::Sleep;
+        let object = self.descheduled_object(object);
+        self.wait(Request { kind, object, class: 1, deadline_ns, sleeps: false }, place);
+    }
+
+    /// Nobody enables it: only its time ends the wait.
+    fn descheduled_object(&self, object: usize) -> usize {
+        object ^ (1 << (usize::BITS - 1))
     }
 
     /// The running task will not do again what it did: no lap of a loop ends here.

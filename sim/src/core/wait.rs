@@ -229,6 +229,10 @@ impl Execution {
         };
         let now = self.now_ns();
         self.inner().leap_ns += deadline.saturating_sub(now);
+        if self.inner().setup.spin_budget {
+            // A spinner that sleeps is no loop that runs alone.
+            self.changes.set(self.changes.get() + 1);
+        }
         self.fire_timers();
         self.update_special();
         true

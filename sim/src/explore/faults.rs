@@ -13,6 +13,10 @@ pub struct Faults {
     pub spurious_wakeup: u32,
     /// `compare_exchange_weak` and the test-and-set of a lock bit that fail for no reason.
     pub spurious_failure: u32,
+    /// Locks whose new holder is taken off the processor, as an operating system may do it.
+    pub descheduled: u32,
+    /// The longest time that takes, in virtual milliseconds.
+    pub descheduled_ms: u32,
     /// Interruptible points at which a request to cancel has come: see
     /// [`fault::cancelled`](crate::fault::cancelled).
     pub cancel: u32,
@@ -35,6 +39,8 @@ impl Faults {
         sync_error: 0,
         spurious_wakeup: 0,
         spurious_failure: 0,
+        descheduled: 0,
+        descheduled_ms: 0,
         cancel: 0,
         allocation: 0,
         storm_steps: 0,

@@ -233,3 +233,23 @@ fn faults_end_with_the_storm() {
         }
     });
 }
+
+#[test]
+fn a_holder_may_be_taken_off_the_processor_for_long() {
+    fn two_turns(limit: Duration) {
+        let start = holdup::time::Instant::now();
+        let lock = Arc::new(SpinLock::new(0));
+        let other = thread::spawn({
+            let lock = Arc::clone(&lock);
+            move || *lock.lock() += 1
+        });
+        *lock.lock() += 1;
+        other.join().unwrap();
+        assert_eq!(*lock.lock(), 2);
+        assert!(start.elapsed() < limit, "{:?}", start.elapsed());
+    }
+    let faults = Faults { descheduled: OFTEN, descheduled_ms: 20, ..Faults::NONE };
+    bears(faults, || two_turns(Duration::from_millis(61)));
+    bears(Faults::NONE, || two_turns(Duration::from_millis(1)));
+    falls_to(faults, || two_turns(Duration::from_millis(30)));
+}
