@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use holdup_engine::{BufferPool, Lookup, PoolOptions};
 
-use crate::harness::{Bench, processor_time};
+use crate::harness::{Bench, Round, processor_time};
 use crate::recent::VARIANTS;
 use crate::storage::{Blank, page, pool_with, read};
 use crate::traffic::look;
@@ -62,7 +62,7 @@ pub(crate) fn cases(bench: &mut Bench<'_>) {
                 let pin = session.read_recent(page(block), hints[block as usize]);
                 black_box(pin.is_some());
             }
-            (processor_time() - start, READS)
+            Round::alone(processor_time() - start, READS)
         });
     }
     start_up(bench);
@@ -93,7 +93,7 @@ fn start_up(bench: &mut Bench<'_>) {
         let opened = processor_time() - start;
         resident = resident_bytes().saturating_sub(before);
         drop(black_box(pool));
-        (opened, 1)
+        Round::alone(opened, 1)
     });
     bench.resident(case, resident);
 }
