@@ -202,14 +202,14 @@ pub(crate) fn print_json(rows: &[Row]) {
 
 pub(crate) fn print_table(rows: &[Row]) {
     println!(
-        "{:<32} {:>7} {:>12} {:>16} {:>14} {:>8}",
+        "{:<37} {:>7} {:>12} {:>16} {:>14} {:>8}",
         "case", "threads", "ns/op", "million ops/s", "2 locked, ns", "ratio"
     );
     for Row { case, threads, ns_per_op, ops_per_second, pair_ns, share, resident_bytes } in rows {
         let millions = ops_per_second / 1e6;
         let ratio = ns_per_op / pair_ns;
         print!(
-            "{case:<32} {threads:>7} {ns_per_op:>12.1} {millions:>16.3} {pair_ns:>14.1} {ratio:>8.1}"
+            "{case:<37} {threads:>7} {ns_per_op:>12.1} {millions:>16.3} {pair_ns:>14.1} {ratio:>8.1}"
         );
         if let Some(bytes) = resident_bytes {
             print!("  {} KiB came into use", bytes >> 10);
