@@ -29,6 +29,7 @@ pub const ALL: &[Mutant] = &[
     mutant("recent.no_recheck", "", "trusts the tag it compared before the pin"),
     mutant("hit.pin_after_unlock", "B90", "drops the partition lock before it pins what it found"),
     mutant("lookup.pin_any", "", "a lock-free look-up pins without the validity test"),
+    mutant("lookup.reserve_once", "", "looks again with a lock, but has no room left for the pin"),
     mutant(
         "lookup.no_recheck",
         "",
