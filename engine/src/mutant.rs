@@ -27,6 +27,13 @@ pub const ALL: &[Mutant] = &[
     ),
     mutant("recent.no_restart", "B02", "tests validity before it waits for a locked header only"),
     mutant("recent.no_recheck", "", "trusts the tag it compared before the pin"),
+    mutant("hit.pin_after_unlock", "B90", "drops the partition lock before it pins what it found"),
+    mutant("lookup.pin_any", "", "a lock-free look-up pins without the validity test"),
+    mutant(
+        "lookup.no_recheck",
+        "",
+        "a lock-free look-up trusts the tag it compared before the pin",
+    ),
     mutant("cleanup.check_then_publish", "B04", "decides to sleep before it publishes the waiter"),
     mutant("cleanup.ignore_pins", "", "a conditional cleanup lock does not count pins"),
     mutant("flush.ignore_error", "", "a write that failed leaves the page clean"),

@@ -4,6 +4,7 @@
 //! source runs on threads and files, and on the simulation.
 
 pub(crate) use holdup::fs;
+pub(crate) use holdup::hint::{spin_loop, spin_until};
 pub(crate) use holdup::hold;
 pub(crate) use holdup::memory;
 pub(crate) use holdup::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -11,9 +12,9 @@ pub(crate) use holdup::sync::{
     Arc, Backoff, Condvar, LockBit, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
     RwLockWriteGuard, SpinLock,
 };
-pub(crate) use holdup::thread::{panicking, sleep, yield_now};
+pub(crate) use holdup::thread::{panicking, sleep};
 pub(crate) use holdup::time::Duration;
-pub(crate) use holdup::{hint::spin_loop, mutant, name, name_word, note};
+pub(crate) use holdup::{mutant, name, name_word, note};
 
 /// Whether this build can run in a simulation: `true` with the feature `sim`. Measure only where
 /// it is `false`.

@@ -15,6 +15,17 @@ pub enum Profile {
     Modern,
 }
 
+/// How a page is looked up in the mapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lookup {
+    /// Under the lock of the page's partition, shared, until the buffer is pinned (PostgreSQL).
+    #[default]
+    Partitioned,
+    /// Without a lock: compare the name, pin only if valid, compare again; with the lock before a
+    /// miss is believed. Ours.
+    LockFree,
+}
+
 /// How [`Session::read_recent`](crate::Session::read_recent) makes sure of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecentVariant {
@@ -51,10 +62,14 @@ pub struct PoolOptions {
     pub max_sessions: u32,
     /// Whose rules for the state word hold.
     pub profile: Profile,
+    /// How a page is looked up.
+    pub lookup: Lookup,
     /// How a page is found again by its last buffer.
     pub recent: RecentVariant,
     /// How a drop finds its buffers.
     pub drop: DropStrategy,
+    /// Whether large pools ask for huge pages, where the system offers them. Natively only.
+    pub huge_pages: bool,
     /// Whether to check identities, pins and content locks against a second set of books after
     /// every step (I-ID1, I-REF1, I-IO1, I-LK1). The books are exact in an execution only, where
     /// an atomic step and its entry are one; on real threads leave it off.
@@ -69,8 +84,10 @@ impl Default for PoolOptions {
             page_size: PAGE_SIZE,
             max_sessions: 64,
             profile: Profile::default(),
+            lookup: Lookup::default(),
             recent: RecentVariant::default(),
             drop: DropStrategy::default(),
+            huge_pages: true,
             ghosts: INSTRUMENTED,
         }
     }

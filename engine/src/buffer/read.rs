@@ -20,7 +20,7 @@ impl<'p> Session<'p> {
     /// [`BufferError::NoUnpinnedBuffers`] if every buffer is pinned, [`BufferError::Corrupt`] if
     /// the bytes do not match their checksum, [`BufferError::Storage`] if there is no such page or
     /// the storage failed, for this page or for a dirty one that had to go. No pin is left behind.
-    #[inline]
+    #[inline(always)]
     pub fn read(&self, tag: BufferTag) -> Result<Pin<'_, 'p>, BufferError> {
         let (buf_id, valid) = self.alloc(tag)?;
         if !valid {

@@ -19,7 +19,7 @@ use crate::sync::{INSTRUMENTED, Ordering, panicking};
 pub struct Session<'p> {
     pub(super) pool: &'p BufferPool,
     pub(super) id: u32,
-    pub(super) refs: RefCell<PrivateRefs>,
+    pub(super) refs: PrivateRefs,
     pub(super) spins_per_delay: Cell<u32>,
     random: Cell<u64>,
     /// A page to compute a checksum on.
@@ -34,7 +34,7 @@ impl<'p> Session<'p> {
         Self {
             pool,
             id,
-            refs: RefCell::new(PrivateRefs::new()),
+            refs: PrivateRefs::new(),
             spins_per_delay: Cell::new(pool.spins_per_delay.load(Ordering::Relaxed)),
             random: Cell::new(u64::from(id) << 1 | 1),
             scratch: RefCell::default(),
@@ -56,7 +56,7 @@ impl<'p> Session<'p> {
     /// How often this session has the buffer pinned.
     #[must_use]
     pub fn pin_count(&self, buf_id: u32) -> u32 {
-        self.refs.borrow_mut().count(buf_id)
+        self.refs.count(buf_id)
     }
 
     pub(super) fn slot(&self) -> &'p Slot {
@@ -93,8 +93,7 @@ impl Drop for Session<'_> {
         if panicking() {
             return;
         }
-        let pinned = self.refs.borrow().pinned().next();
-        if let Some(buf_id) = pinned {
+        if let Some(buf_id) = self.refs.any_pinned() {
             panic!("I-REF3: a session ends without pins, but had one on buffer {buf_id}");
         }
         let mine = self.spins_per_delay.get();

@@ -10,6 +10,8 @@ mod disk_errors_lose_nothing;
 mod failed_io_keeps_its_error;
 mod header_release_vs_unpin;
 mod invalidation_meets_stray_pin;
+mod lockfree_lookup_vs_load;
+mod lookup_vs_reuse;
 mod mapping_lock_vs_header_lock;
 mod pinned_buffer_changes_identity;
 mod victim_write_vs_content_lock;
