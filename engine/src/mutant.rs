@@ -29,6 +29,7 @@ pub const ALL: &[Mutant] = &[
     mutant("recent.no_recheck", "", "trusts the tag it compared before the pin"),
     mutant("hit.pin_after_unlock", "B90", "drops the partition lock before it pins what it found"),
     mutant("lookup.pin_any", "", "a lock-free look-up pins without the validity test"),
+    mutant("lookup.reserve_once", "", "looks again with a lock, but has no room left for the pin"),
     mutant(
         "lookup.no_recheck",
         "",
@@ -43,6 +44,7 @@ pub const ALL: &[Mutant] = &[
     mutant("invalidate.part_inside_hdr", "B07", "takes the partition lock under the header lock"),
     mutant("invalidate.part_after_hdr", "B07", "unmaps a buffer after its tag is gone"),
     mutant("victim.lock_blocking", "B10", "waits for the content lock of a dirty victim"),
+    mutant("invalidate.no_own_pin_check", "B12", "a drop waits for a pin of its own session"),
     mutant("invalidate.no_waitio", "B13", "a drop takes a pinned buffer in I/O for gone"),
     mutant("hdr.unlock_plain_store", "B22", "modern header release stores the word it read"),
     mutant(
@@ -52,5 +54,28 @@ pub const ALL: &[Mutant] = &[
     ),
     mutant("invalidate.ignore_stray_pin", "", "a drop clears a buffer that is still pinned"),
     mutant("victim.ignore_refcount", "", "takes a victim that somebody else has pinned"),
+    mutant(
+        "recent.expect_from_frame",
+        "B87",
+        "compares the tag with the buffer's own, not with the caller's",
+    ),
+    mutant(
+        "alloc.reset_refcount_on_retag",
+        "B80",
+        "a new tag resets the reference count, strangers' pins included",
+    ),
+    mutant(
+        "lwlock.no_recheck_after_queue",
+        "B71",
+        "sleeps for the content lock without a second try once it stands in the queue",
+    ),
+    mutant("lwlock.no_release_ok", "B71", "who was woken does not let others be woken again"),
+    mutant("cv.reset_after_enqueue", "B73", "forgets a wake-up that came after it published"),
+    mutant("unpin.wake_under_hdr", "B77", "wakes the pin waiter under the header lock"),
+    mutant(
+        "drop.trust_unlocked_match",
+        "B90",
+        "a drop takes the page it finds where an unlocked look had found one of its own",
+    ),
     mutant("alloc.no_collision_check", "", "maps a page although another buffer has it already"),
 ];

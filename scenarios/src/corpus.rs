@@ -243,6 +243,29 @@ pub fn holds(scenario: &Scenario, checked: &CheckedEntry) -> Result<(), String> 
     }
 }
 
+/// Whether the script of an entry, if it has one, meets the bug of its mutant: by itself, whatever
+/// its seed does.
+///
+/// # Errors
+///
+/// One sentence that says what came instead.
+pub fn holds_by_script(scenario: &Scenario, checked: &CheckedEntry) -> Result<(), String> {
+    if checked.mutant.is_none() {
+        return Ok(());
+    }
+    let replayed = replay(scenario, checked, checked.mutant);
+    let rule = checked.entry.rule.as_deref().unwrap_or("any rule");
+    let how = replayed.divergence.map(|how| format!(" ({how})")).unwrap_or_default();
+    match replayed.by_script {
+        None => Ok(()),
+        Some(Err(failure)) if checked.entry.rule.is_none() || failure.rule == rule => Ok(()),
+        Some(Err(failure)) => {
+            Err(format!("its script is to fail with {rule}{how}, but {}", says(&failure)))
+        }
+        Some(Ok(())) => Err(format!("its script is to fail with {rule}{how}, but passes")),
+    }
+}
+
 /// The name of entry `index` among the tests of the corpus: `<area>/<scenario>#<index>`.
 #[must_use]
 pub fn entry_name(file: &SeedFile, index: usize) -> String {

@@ -12,7 +12,9 @@ use super::error::BufferError;
 use super::header::Change;
 use super::mapping::Key;
 use super::session::Session;
-use super::state::{DIRTY, IO_IN_PROGRESS, PERMANENT, TAG_VALID, USAGE_ONE, VALID};
+use super::state::{
+    DIRTY, IO_IN_PROGRESS, PERMANENT, REFCOUNT_MASK, REFCOUNT_ONE, TAG_VALID, USAGE_ONE, VALID,
+};
 use crate::sync::{mutant, note};
 use crate::tag::BufferTag;
 
@@ -53,8 +55,9 @@ impl Session<'_> {
         let header = self.lock_header(buf_id);
         let state = header.state();
         let pins = state.refcount();
+        let resets = mutant::is("alloc.reset_refcount_on_retag");
         assert!(
-            pins == 1,
+            pins == 1 || resets,
             "I-ID2: nobody pins a nameless frame, but buffer {buf_id} had {pins} pins"
         );
         assert!(
@@ -66,6 +69,11 @@ impl Session<'_> {
         self.pool.ghosts.tag_changed(buf_id, Some(tag), 1);
         // Nothing to unset: a buffer without a page has no flags, and no points of usage.
         let set = TAG_VALID | USAGE_ONE | PERMANENT;
+        if resets {
+            let set = set | REFCOUNT_ONE;
+            header.unlock_with(Change { unset: REFCOUNT_MASK, set, pins: 0 });
+            return;
+        }
         header.unlock_with(Change { set, ..Change::default() });
     }
 }

@@ -32,7 +32,8 @@ const LOW_SLOTS: u32 = 8;
 const LOAD: u32 = 7;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
-const LOW_TOPS: u64 = 0x8080_8080_8080_8080;
+const TOPS: u64 = 0x8080_8080_8080_8080;
+/// Those of the slots in the second word.
 const HIGH_TOPS: u64 = 0x8080_8080;
 
 /// Up to twelve entries.
@@ -59,6 +60,13 @@ unsafe impl ZeroIsFirst for Bucket {}
 pub(super) struct Place {
     bucket: u32,
     byte: u8,
+}
+
+#[cfg(test)]
+impl Place {
+    pub(super) fn bucket(self) -> u32 {
+        self.bucket
+    }
 }
 
 /// The table of all partitions.
@@ -259,7 +267,7 @@ impl Bucket {
     /// The first of the slots with `byte` in `low` whose buffer `is_it`, and that buffer.
     #[inline(always)]
     fn find_low(&self, low: u64, byte: u8, is_it: &impl Fn(u32) -> bool) -> Option<(u32, u32)> {
-        self.find_in(equal(low, byte) & LOW_TOPS, 0, is_it)
+        self.find_in(equal(low, byte), 0, is_it)
     }
 
     /// As [`Bucket::find_low`], with the slots in `high`.
@@ -287,7 +295,7 @@ impl Bucket {
     }
 
     fn free_slot(&self) -> Option<u32> {
-        let low = equal(self.low.load(Ordering::Relaxed), 0) & LOW_TOPS;
+        let low = equal(self.low.load(Ordering::Relaxed), 0);
         if low != 0 {
             return Some(low.trailing_zeros() / 8);
         }
@@ -341,11 +349,71 @@ fn next(high: u64) -> Option<u32> {
     ((high >> 32) as u32).checked_sub(1)
 }
 
-/// Sets the top bit of every byte of `word` that is `byte`. Above the lowest of them a byte of
-/// `byte ^ 1` may be marked as well; who looks compares names anyway, and who wants a free slot
-/// takes the lowest.
-#[inline]
+/// Sets the top bit of every byte of `word` that is `byte`, and no other bit.
+///
+/// The shorter form that subtracts from every byte may mark a free slot beside a match, and who
+/// removes an entry would then take what an entry that moved has left there.
+#[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     let differences = word ^ (u64::from(byte) * ONES);
-    differences.wrapping_sub(ONES) & !differences
+    let carries = (differences & !TOPS) + !TOPS;
+    !(carries | differences | !TOPS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BUFFERS: u32 = 100;
+
+    proptest! {
+        #[test]
+        fn entries_agree_with_a_set(
+            steps in prop::collection::vec((0..BUFFERS, 0_u64..3), 0..800),
+            spread in 0_u64..4,
+        ) {
+            let buckets = Buckets::new(2, BUFFERS, false).unwrap();
+            let mut model = BTreeSet::new();
+            // A buffer's page is a function of its number; with no spread all are in one bucket,
+            // and up to a dozen pages share a byte.
+            let place = |buf_id: u32| {
+                let low = (u64::from(buf_id) << 25) & (spread << 30);
+                let hash = u64::from(buf_id % 8) << 32 | low;
+                buckets.place((buf_id % 2) & spread as u32, hash)
+            };
+            for (buf_id, remove) in steps {
+                if remove == 0 {
+                    prop_assert_eq!(buckets.remove(place(buf_id), buf_id), model.remove(&buf_id));
+                } else if model.insert(buf_id) {
+                    buckets.insert(place(buf_id), buf_id);
+                }
+                let other = (buf_id * 7 + 1) % BUFFERS;
+                for buf_id in [buf_id, other] {
+                    let found = buckets.find(place(buf_id), |found| found == buf_id);
+                    prop_assert_eq!(found.is_some(), model.contains(&buf_id));
+                }
+            }
+            let mut entries: Vec<_> = [0, 1].into_iter().flat_map(|i| buckets.entries(i)).collect();
+            entries.sort_unstable_by_key(|(_, buf_id)| *buf_id);
+            let expected: Vec<_> = model.into_iter().map(|buf_id| (place(buf_id), buf_id)).collect();
+            prop_assert_eq!(entries, expected);
+        }
+    }
+
+    #[test]
+    fn spare_buckets_are_enough_where_all_pages_belong_into_one() {
+        let buckets = Buckets::new(4, BUFFERS, false).unwrap();
+        let place = buckets.place(3, 7 << 32);
+        for round in 0..3 {
+            (0..BUFFERS).for_each(|buf_id| buckets.insert(place, buf_id));
+            let all = (0..BUFFERS).all(|id| buckets.find(place, |found| found == id).is_some());
+            assert!(all, "round {round}: every entry is found");
+            (0..BUFFERS).rev().for_each(|buf_id| assert!(buckets.remove(place, buf_id)));
+            assert_eq!(buckets.entries(3), []);
+        }
+    }
 }

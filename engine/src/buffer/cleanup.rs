@@ -44,6 +44,9 @@ impl Session<'_> {
                 break;
             }
             self.unlock_content(buf_id);
+            if mutant::is("cv.reset_after_enqueue") {
+                self.slot().latch.reset();
+            }
             note!("sleeps until buffer {buf_id} has no other pin");
             self.slot().latch.wait();
             self.forget_waiter(buf_id);

@@ -103,7 +103,8 @@ impl Session<'_> {
         while !self.attempt(buf_id, mode) {
             self.queue(buf_id, mode);
             // The lock may have been released before we stood in the queue.
-            if self.attempt(buf_id, mode) {
+            let look_again = !mutant::is("lwlock.no_recheck_after_queue");
+            if look_again && self.attempt(buf_id, mode) {
                 absorbed += self.leave_queue(buf_id);
                 break;
             }
@@ -262,6 +263,9 @@ impl Session<'_> {
     }
 
     fn allow_wake_ups(&self, buf_id: u32) {
+        if mutant::is("lwlock.no_release_ok") {
+            return;
+        }
         self.lock_word_of(buf_id).fetch_and(!LOCK_WAKE_IN_PROGRESS, Ordering::AcqRel);
     }
 

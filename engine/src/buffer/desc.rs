@@ -16,7 +16,7 @@
 
 use super::state::{LOCKED, State};
 use super::zeroed::ZeroIsFirst;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, spin_until};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, note, spin_until};
 use crate::tag::{BufferTag, RelationId};
 
 /// No session, and the end of a wait list.
@@ -84,6 +84,7 @@ impl BufferDesc {
             if current != old {
                 return Err(current);
             }
+            note!("compares, and has yet to store");
             self.state.store(new.0, Ordering::Release);
             return Ok(());
         }

@@ -16,6 +16,9 @@
 //! Source: `BufTableLookup` and `BufferAlloc` in PostgreSQL's `bufmgr.c` with the lock. Without it
 //! is ours; the discipline is `ReadRecentBuffer`'s of 19.
 
+#[cfg(test)]
+mod tests;
+
 use super::mapping::Key;
 use super::options::Lookup;
 use super::session::Session;
@@ -30,10 +33,14 @@ impl Session<'_> {
     /// The caller has reserved a pin.
     #[inline(always)]
     pub(super) fn look_up(&self, tag: BufferTag, key: Key) -> Option<(u32, State)> {
-        if self.pool.options.lookup == Lookup::LockFree
-            && let Some(found) = self.look_up_unlocked(tag, key)
-        {
-            return Some(found);
+        if self.pool.options.lookup == Lookup::LockFree {
+            if let Some(found) = self.look_up_unlocked(tag, key) {
+                return Some(found);
+            }
+            // A pin that was given back again took the room that was reserved.
+            if !mutant::is("lookup.reserve_once") {
+                self.reserve_pin();
+            }
         }
         self.look_up_locked(tag, key)
     }

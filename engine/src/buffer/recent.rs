@@ -25,6 +25,11 @@ impl<'p> Session<'p> {
             return None;
         }
         self.reserve_pin();
+        let tag = if mutant::is("recent.expect_from_frame") {
+            self.pool.desc(hint).read_tag()?
+        } else {
+            tag
+        };
         let pinned = match self.pool.options.recent {
             RecentVariant::HeaderLock => self.recent_header_lock(tag, hint),
             RecentVariant::PinFirst => self.recent_pin_first(tag, hint),

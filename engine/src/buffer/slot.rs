@@ -126,6 +126,11 @@ impl Latch {
         *is_set = false;
     }
 
+    /// Forgets a wake-up. Whoever may be woken already must not do this (B73).
+    pub(super) fn reset(&self) {
+        *lock(&self.is_set) = false;
+    }
+
     pub(super) fn set(&self) {
         *lock(&self.is_set) = true;
         self.was_set.notify_one();

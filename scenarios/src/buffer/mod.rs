@@ -6,11 +6,13 @@ pub(crate) mod stage;
 
 mod bytes_follow_the_lock;
 mod cleanup_lock_vs_unpin;
+mod content_lock_queue;
 mod disk_errors_lose_nothing;
 mod failed_io_keeps_its_error;
 mod header_release_vs_unpin;
 mod invalidation_meets_stray_pin;
 mod lockfree_lookup_vs_load;
+mod lockfree_lookup_vs_return;
 mod lookup_vs_reuse;
 mod mapping_lock_vs_header_lock;
 mod pinned_buffer_changes_identity;
