@@ -33,8 +33,8 @@ pub mod tag;
 
 pub use buffer::{
     Broken, BufferError, BufferPool, DropCounts, DropStrategy, ExclusiveGuard, LockMode,
-    LockedPage, Pin, PoolOptions, Profile, RecentVariant, Session, ShareExclusiveGuard, ShareGuard,
-    State, check_quiescent,
+    LockedPage, Lookup, Pin, PoolOptions, Profile, RecentVariant, Session, ShareExclusiveGuard,
+    ShareGuard, SpinLimits, State, check_quiescent,
 };
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};
 pub use sync::INSTRUMENTED;

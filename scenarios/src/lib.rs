@@ -9,6 +9,7 @@ pub mod scenario;
 
 pub mod actor;
 mod buffer;
+mod counts;
 mod demo;
 mod drop;
 
@@ -17,6 +18,7 @@ pub mod meetings;
 pub mod numbers;
 pub mod page;
 pub mod picture;
+pub mod refresh;
 pub mod seed_file;
 pub mod store;
 pub mod sweep;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::BufferPool;
+use super::buckets::Place;
 use super::desc::NOBODY;
 use super::slot::NOT_WAITING;
 use super::state::{
@@ -69,7 +70,7 @@ fn hold(
 fn check_buffer(
     pool: &BufferPool,
     buf_id: u32,
-    entries: &[(BufferTag, u32)],
+    entries: &[(Place, u32)],
     tagged: &mut BTreeMap<BufferTag, u32>,
 ) -> Result<(), Broken> {
     let desc = pool.desc(buf_id);
@@ -77,10 +78,12 @@ fn check_buffer(
     let content =
         if pool.is_modern() { state } else { State(desc.content.load(Ordering::Relaxed)) };
     let tag = desc.read_tag().filter(|_| state.has(TAG_VALID));
-    let entry = entries.iter().find(|(_, buffer)| *buffer == buf_id).map(|(tag, _)| *tag);
+    // The table has no names, but an entry with a buffer's own name could be in one place only.
+    let place = tag.map(|tag| pool.mapping.key(tag).place());
+    let entry = entries.iter().find(|(_, buffer)| *buffer == buf_id).map(|(place, _)| *place);
     let unique = tag.is_none_or(|tag| tagged.insert(tag, buf_id).is_none());
     let list_is_empty = desc.head.load(Ordering::Relaxed) == NOBODY;
-    let waiters = pool.io[buf_id as usize].waiters();
+    let waiters = pool.io.waiters(buf_id);
     let hold = |rule, sentence, holds| hold(rule, sentence, Some(buf_id), holds);
 
     hold("I-SP4", "nobody holds a header lock", !state.has(LOCKED) && !content.has(LOCKED))?;
@@ -100,6 +103,6 @@ fn check_buffer(
     hold("I-LK3", "nobody is being woken", !content.has(LOCK_WAKE_IN_PROGRESS))?;
     hold("I-ID2", "a buffer with a name has a tag", state.has(TAG_VALID) == tag.is_some())?;
     hold("I-MAP2", "a page is in one buffer", unique)?;
-    hold("I-MAP4", "a buffer with a tag has an entry", tag.is_none() || entry == tag)?;
-    hold("I-MAP3", "an entry points to a buffer with its tag", entry.is_none() || entry == tag)
+    hold("I-MAP4", "a buffer with a tag has an entry", place.is_none() || entry == place)?;
+    hold("I-MAP3", "an entry points to a buffer with its tag", entry.is_none() || entry == place)
 }

@@ -48,9 +48,7 @@ impl Session<'_> {
             let header = self.lock_header(buf_id);
             header.unlock_with(Change { unset: JUST_DIRTIED, ..Change::default() });
         }
-        let Some(tag) = self.pool.desc(buf_id).read_tag() else {
-            panic!("I-ID1: a pinned buffer keeps its tag, but buffer {buf_id} lost it");
-        };
+        let tag = self.pinned_tag(buf_id);
         note!("flushes buffer {buf_id}");
         let mut scratch = self.scratch.borrow_mut();
         scratch.resize(self.pool.options.page_size, 0);
@@ -86,7 +84,9 @@ impl Session<'_> {
 
     /// As [`Session::flush`], if `wanted` of the buffer under its header lock.
     fn flush_if(&self, buf_id: u32, wanted: impl FnOnce(u32) -> bool) -> Result<bool, BufferError> {
-        self.reserve_pin();
+        if !mutant::is("priv.insert_under_hdr") {
+            self.reserve_pin()?;
+        }
         let header = self.lock_header(buf_id);
         let state = header.state();
         if !state.has(VALID) || !state.has(DIRTY) || !wanted(buf_id) {

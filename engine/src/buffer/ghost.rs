@@ -44,6 +44,13 @@ impl Ghosts {
         Some(f(&mut ghost.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
+    /// Whether books are kept. Asked first on the paths of a pin, with the entry apart: what an
+    /// entry is given would otherwise be put in memory for nothing.
+    #[inline(always)]
+    fn are_kept(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// The tag is written, or cleared, by a session that has `own` pins on the buffer: 1 or, in a
     /// drop, 0. The header is locked.
     pub(super) fn tag_changed(&self, buf_id: u32, tag: Option<BufferTag>, own: u32) {
@@ -59,36 +66,64 @@ impl Ghosts {
         });
     }
 
-    pub(super) fn incarnation(&self, buf_id: u32) -> u64 {
-        self.with(buf_id, |ghost| ghost.incarnation).unwrap_or(0)
+    /// Which page in the life of the buffer it has, for a session that pinned it for `tag`.
+    #[inline(always)]
+    pub(super) fn identify(&self, buf_id: u32, tag: BufferTag) -> u64 {
+        if self.are_kept() { self.identify_in_books(buf_id, tag) } else { 0 }
     }
 
-    pub(super) fn check_identity(&self, buf_id: u32, tag: BufferTag, incarnation: u64) {
-        self.with(buf_id, |ghost| {
-            let found = ghost.tag.map_or("no page".to_owned(), |tag| tag.to_string());
-            let same = ghost.tag == Some(tag) && ghost.incarnation == incarnation;
+    #[cold]
+    fn identify_in_books(&self, buf_id: u32, tag: BufferTag) -> u64 {
+        let incarnation = self.with(buf_id, |ghost| {
             assert!(
-                same,
-                "I-ID1: the tag of a pinned buffer does not change, but buffer {buf_id} was pinned \
-                 for {tag} and has {found}"
+                ghost.tag == Some(tag),
+                "I-ID1: a pinned buffer keeps its tag, but buffer {buf_id}, pinned for {tag}, has {}",
+                ghost.name()
+            );
+            ghost.incarnation
+        });
+        incarnation.unwrap_or(0)
+    }
+
+    #[inline(always)]
+    pub(super) fn check_identity(&self, buf_id: u32, incarnation: u64) {
+        if self.are_kept() {
+            self.check_identity_in_books(buf_id, incarnation);
+        }
+    }
+
+    #[cold]
+    fn check_identity_in_books(&self, buf_id: u32, incarnation: u64) {
+        self.with(buf_id, |ghost| {
+            assert!(
+                ghost.incarnation == incarnation,
+                "I-ID1: a pinned buffer keeps its tag, but buffer {buf_id}, pinned for another page, \
+                 has {}",
+                ghost.name()
             );
         });
     }
 
     /// A session got its first pin; `left` is the word it left behind.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pinned(&self, buf_id: u32, left: State) {
-        self.with(buf_id, |ghost| {
-            ghost.pins += 1;
-            ghost.check_pins(buf_id, left);
-        });
+        if self.are_kept() {
+            self.pins_changed(buf_id, 1, left);
+        }
     }
 
     /// A session gave back its last pin; `left` is the word it left behind.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unpinned(&self, buf_id: u32, left: State) {
+        if self.are_kept() {
+            self.pins_changed(buf_id, -1, left);
+        }
+    }
+
+    #[cold]
+    fn pins_changed(&self, buf_id: u32, by: i32, left: State) {
         self.with(buf_id, |ghost| {
-            ghost.pins = ghost.pins.saturating_sub(1);
+            ghost.pins = ghost.pins.saturating_add_signed(by);
             ghost.check_pins(buf_id, left);
         });
     }
@@ -155,6 +190,10 @@ impl Ghosts {
 }
 
 impl Ghost {
+    fn name(&self) -> String {
+        self.tag.map_or("no page".to_owned(), |tag| tag.to_string())
+    }
+
     fn check_pins(&self, buf_id: u32, left: State) {
         let (counted, pins) = (left.refcount(), self.pins);
         assert!(

@@ -21,10 +21,12 @@ mod desc;
 mod header;
 
 mod blocks;
+mod buckets;
 mod mapping;
 mod private_refs;
 mod session;
 mod slot;
+mod zeroed;
 
 mod alloc;
 mod cleanup;
@@ -33,6 +35,7 @@ mod content_lock;
 mod drop_relation;
 mod flush;
 mod io;
+mod lookup;
 mod pin;
 mod read;
 mod recent;
@@ -51,7 +54,7 @@ pub use drop_relation::DropCounts;
 pub use error::BufferError;
 pub use guard::{ExclusiveGuard, Pin, ShareExclusiveGuard, ShareGuard};
 pub use locked::LockedPage;
-pub use options::{DropStrategy, PoolOptions, Profile, RecentVariant};
+pub use options::{DropStrategy, Lookup, PoolOptions, Profile, RecentVariant, SpinLimits};
 pub use session::Session;
 pub use state::State;
 
@@ -61,13 +64,14 @@ use blocks::Blocks;
 use clock_sweep::ClockSweep;
 use desc::BufferDesc;
 use ghost::Ghosts;
-use io::IoCondition;
+use io::IoConditions;
 use mapping::Mapping;
 use slot::Slots;
+use zeroed::Zeroed;
 
 use crate::page::HEADER_SIZE;
 use crate::storage::Storage;
-use crate::sync::{AtomicU32, Mutex, name, name_word};
+use crate::sync::{AtomicU32, INSTRUMENTED, Mutex, name, name_word};
 use crate::tag::BufferTag;
 
 /// Smallest page, in bytes: a header and some room.
@@ -81,9 +85,9 @@ const MAX_SESSIONS: u32 = (1 << 18) - 1;
 pub struct BufferPool {
     options: PoolOptions,
     storage: Box<dyn Storage>,
-    descs: Box<[BufferDesc]>,
+    descs: Zeroed<BufferDesc>,
     blocks: Blocks,
-    io: Box<[IoCondition]>,
+    io: IoConditions,
     mapping: Mapping,
     /// On lines of its own: the hand is written by every miss. Boxed, so that it stays where it is named.
     sweep: Box<CachePadded<ClockSweep>>,
@@ -109,13 +113,13 @@ impl BufferPool {
         validate(&options, &storage)?;
         let n_buffers = options.n_buffers;
         let pool = Self {
-            descs: (0..n_buffers).map(|_| BufferDesc::new()).collect(),
-            blocks: Blocks::new(n_buffers, options.page_size)?,
-            io: (0..n_buffers).map(|_| IoCondition::default()).collect(),
-            mapping: Mapping::new(options.partitions, n_buffers),
+            descs: Zeroed::new(n_buffers as usize, options.huge_pages)?,
+            blocks: Blocks::new(n_buffers, options.page_size, options.huge_pages)?,
+            io: IoConditions::new(n_buffers),
+            mapping: Mapping::new(options.partitions, n_buffers, options.huge_pages)?,
             sweep: Box::new(CachePadded::new(ClockSweep::new(n_buffers))),
             slots: Slots::new(options.max_sessions),
-            spins_per_delay: AtomicU32::new(delay::DEFAULT_SPINS_PER_DELAY),
+            spins_per_delay: AtomicU32::new(options.spin.spins_per_delay),
             extension: Box::new(Mutex::new(())),
             ghosts: Ghosts::new(if options.ghosts { n_buffers } else { 0 }),
             storage: Box::new(storage),
@@ -126,15 +130,16 @@ impl BufferPool {
     }
 
     fn name_objects(&self) {
+        if !INSTRUMENTED {
+            return;
+        }
         for (_buf_id, _desc) in self.descs.iter().enumerate() {
             name_word!(&_desc.state, state::show, "buffer {_buf_id} state");
             if self.options.profile == Profile::Classic {
                 name_word!(&_desc.content, state::show_content, "buffer {_buf_id} content lock");
             }
         }
-        for (_buf_id, _condition) in self.io.iter().enumerate() {
-            _condition.name(_buf_id);
-        }
+        self.io.name();
         self.sweep.name();
         self.blocks.name(self.n_buffers());
         name!(&*self.extension, "extension lock");
@@ -176,18 +181,20 @@ impl BufferPool {
     #[must_use]
     pub fn find(&self, tag: BufferTag) -> Option<u32> {
         let key = self.mapping.key(tag);
-        self.mapping.shared(key).find(key)
+        self.mapping.shared(key).find(key, &self.descs)
     }
 
-    #[inline]
+    #[inline(always)]
     fn desc(&self, buf_id: u32) -> &BufferDesc {
         &self.descs[buf_id as usize]
     }
 
+    #[inline]
     fn n_buffers(&self) -> u32 {
         self.options.n_buffers
     }
 
+    #[inline]
     fn is_modern(&self) -> bool {
         self.options.profile == Profile::Modern
     }

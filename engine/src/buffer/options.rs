@@ -15,6 +15,17 @@ pub enum Profile {
     Modern,
 }
 
+/// How a page is looked up in the mapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lookup {
+    /// Under the lock of the page's partition, shared, until the buffer is pinned (PostgreSQL).
+    #[default]
+    Partitioned,
+    /// Without a lock: compare the name, pin only if valid, compare again; with the lock before a
+    /// miss is believed. Ours.
+    LockFree,
+}
+
 /// How [`Session::read_recent`](crate::Session::read_recent) makes sure of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecentVariant {
@@ -51,10 +62,16 @@ pub struct PoolOptions {
     pub max_sessions: u32,
     /// Whose rules for the state word hold.
     pub profile: Profile,
+    /// How a page is looked up.
+    pub lookup: Lookup,
     /// How a page is found again by its last buffer.
     pub recent: RecentVariant,
     /// How a drop finds its buffers.
     pub drop: DropStrategy,
+    /// Whether large pools ask for huge pages, where the system offers them. Natively only.
+    pub huge_pages: bool,
+    /// How long to wait for a spinlock.
+    pub spin: SpinLimits,
     /// Whether to check identities, pins and content locks against a second set of books after
     /// every step (I-ID1, I-REF1, I-IO1, I-LK1). The books are exact in an execution only, where
     /// an atomic step and its entry are one; on real threads leave it off.
@@ -69,9 +86,31 @@ impl Default for PoolOptions {
             page_size: PAGE_SIZE,
             max_sessions: 64,
             profile: Profile::default(),
+            lookup: Lookup::default(),
             recent: RecentVariant::default(),
             drop: DropStrategy::default(),
+            huge_pages: true,
+            spin: SpinLimits::default(),
             ghosts: INSTRUMENTED,
         }
+    }
+}
+
+/// How long a session waits for a spinlock before it sleeps, and before it calls the lock stuck.
+///
+/// Source: the constants of `s_lock.c` in PostgreSQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpinLimits {
+    /// Looks at the lock before the first sleep; sessions learn from there on. PostgreSQL begins
+    /// with 100.
+    pub spins_per_delay: u32,
+    /// Sleeps after which the lock is stuck, which panics. PostgreSQL has 1000; they take about two
+    /// minutes.
+    pub delays: u32,
+}
+
+impl Default for SpinLimits {
+    fn default() -> Self {
+        Self { spins_per_delay: 100, delays: 1000 }
     }
 }

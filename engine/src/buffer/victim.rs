@@ -16,7 +16,7 @@ use super::header::{Change, Header};
 use super::mapping::ExclusivePartition;
 use super::session::Session;
 use super::state::{DIRTY, PAGE_FLAGS, TAG_VALID, USAGE_MASK, VALID};
-use crate::sync::{mutant, note, yield_now};
+use crate::sync::{mutant, note};
 use crate::tag::BufferTag;
 
 impl Session<'_> {
@@ -26,7 +26,7 @@ impl Session<'_> {
     /// somebody else came to use meanwhile, or ends in [`BufferError::NoUnpinnedBuffers`].
     pub(super) fn victim(&self) -> Result<u32, BufferError> {
         loop {
-            self.reserve_pin();
+            self.reserve_pin()?;
             let (buf_id, state) = self.sweep()?;
             if state.has(DIRTY) && !self.clean_victim(buf_id)? {
                 self.unpin(buf_id);
@@ -67,9 +67,7 @@ impl Session<'_> {
     /// Takes the page from a buffer that we have pinned. False if somebody else has it pinned too,
     /// or changed it since it was written out.
     pub(super) fn invalidate_victim(&self, buf_id: u32) -> bool {
-        let Some(tag) = self.pool.desc(buf_id).read_tag() else {
-            panic!("I-ID1: a pinned buffer keeps its tag, but buffer {buf_id} lost it");
-        };
+        let tag = self.pinned_tag(buf_id);
         let partition = self.lock_for_removal(tag);
         let header = self.lock_header(buf_id);
         let state = header.state();
@@ -112,10 +110,10 @@ impl Session<'_> {
         note!("clears the tag of buffer {buf_id}");
         let mut partition = partition.unwrap_or_else(|| self.pool.mapping.exclusive(key));
         if was_mapped {
-            let removed = partition.remove(key);
+            let removed = partition.remove(key, buf_id);
             assert!(
-                removed == Some(buf_id),
-                "I-MAP4: a tag is mapped to its buffer, but {tag} of buffer {buf_id} was mapped to {removed:?}"
+                removed,
+                "I-MAP4: a tag is mapped to its buffer, but {tag} of buffer {buf_id} was not"
             );
         }
     }
@@ -137,14 +135,14 @@ impl Session<'_> {
                 header.unlock();
                 return Ok(false);
             }
-            let pinned = header.state().refcount() != 0;
-            if !pinned || mutant::is("invalidate.ignore_stray_pin") {
+            let seen = header.state();
+            if seen.refcount() == 0 || mutant::is("invalidate.ignore_stray_pin") {
                 self.forget(buf_id, tag, header, partition);
                 return Ok(true);
             }
             header.unlock();
             drop(partition);
-            if self.pin_count(buf_id) > 0 {
+            if self.pin_count(buf_id) > 0 && !mutant::is("invalidate.no_own_pin_check") {
                 return Err(BufferError::PinnedByCaller { tag });
             }
             note!("finds buffer {buf_id} pinned");
@@ -152,9 +150,10 @@ impl Session<'_> {
                 return Ok(false);
             }
             // A writer must finish before the file goes away. If the pin is not for I/O, or not
-            // yet, the wait returns at once and this is a busy loop; let its owner run.
+            // yet, that wait returns at once. PostgreSQL looks again at once then; nothing can have
+            // come of it until the word says something else.
             self.wait_io(buf_id);
-            yield_now();
+            self.pool.desc(buf_id).wait_for_change(seen);
         }
     }
 
@@ -169,7 +168,7 @@ impl Session<'_> {
     /// Source: `EvictUnpinnedBuffer` in PostgreSQL's `bufmgr.c`.
     pub fn evict(&self, buf_id: u32) -> Result<bool, BufferError> {
         self.check_buf_id(buf_id)?;
-        self.reserve_pin();
+        self.reserve_pin()?;
         let header = self.lock_header(buf_id);
         let state = header.state();
         if !state.has(VALID) || state.refcount() > 0 {

@@ -14,6 +14,7 @@ mod prove;
 mod replay;
 mod report;
 mod run;
+mod seeds;
 mod selection;
 mod shrink;
 mod signals;
@@ -85,6 +86,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Compares two executions of a scenario, task by task.
     Diff(diff::Arguments),
+    /// Takes care of committed seeds: lists them, checks them, finds dead ones again.
+    Seeds(seeds::Arguments),
     /// Makes a page of what a store has, and sums it up.
     Report(report::Arguments),
 }
@@ -105,6 +108,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Shrink(arguments)) => shrink::run(&arguments),
                 Some(Command::Explain(arguments)) => explain::run(&arguments),
                 Some(Command::Diff(arguments)) => diff::run(&arguments),
+                Some(Command::Seeds(arguments)) => seeds::run(&arguments),
                 Some(Command::Report(arguments)) => report::run(&arguments),
             };
             result.unwrap_or_else(|error| {

@@ -103,6 +103,8 @@ pub(crate) struct Inner {
     pub(super) special_at: u64,
     /// The step of the next crash.
     pub(super) crash_at: u64,
+    /// The step from which on no fault strikes.
+    pub(super) storm_ends_at: u64,
     pub(super) watchdog_at: u64,
     pub(super) watchdog_changes: u64,
     pub(super) draws: Draws,
@@ -187,6 +189,7 @@ impl Execution {
                 strategy_at: 0,
                 special_at: 0,
                 crash_at: u64::MAX,
+                storm_ends_at: u64::MAX,
                 watchdog_at: 0,
                 watchdog_changes: 0,
                 draws: Draws::new(Domain::Schedule),
@@ -313,9 +316,10 @@ impl Execution {
         inner.crash_at = u64::MAX;
         inner.crash_started = false;
         inner.lives.begin();
+        self.begin_storm();
         inner.workload_started = false;
         inner.wake_started = false;
-        inner.special_at = setup.max_steps.min(inner.watchdog_at);
+        inner.special_at = inner.setup.max_steps.min(inner.watchdog_at);
         self.recording.set(recorder.is_some());
         self.begin_clocks(setup.clocks, recorder.is_some());
         inner.recorder = recorder;

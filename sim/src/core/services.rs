@@ -119,7 +119,10 @@ impl Execution {
     pub(crate) fn wants_fault(&self, rate: fn(&Faults) -> u32) -> bool {
         let inner = self.inner();
         let rate = rate(&inner.setup.faults);
-        rate != 0 && !self.is_unwinding() && inner.fault_draws.below(1 << 16) < rate
+        if rate == 0 || self.is_unwinding() || self.step.get() >= inner.storm_ends_at {
+            return false;
+        }
+        inner.fault_draws.below(1 << 16) < rate
     }
 
     /// A number below `n` that decides how a fault goes that strikes.
@@ -152,6 +155,21 @@ impl Execution {
         if times > 0 {
             self.inner().faults.get_or_insert_default().count(kind, times);
         }
+    }
+
+    /// Whether the seed wants a fault of this kind here, which is counted and written down.
+    pub(crate) fn fault(
+        &self,
+        kind: FaultKind,
+        rate: fn(&Faults) -> u32,
+        what: &str,
+        place: Place,
+    ) -> bool {
+        let strikes = self.wants_fault(rate);
+        if strikes {
+            self.struck(kind, 1, place, || what.to_owned());
+        }
+        strikes
     }
 
     /// The value of the running task's local at `key`, if it has one.

@@ -39,6 +39,26 @@ pub struct Faults {
     pub process_crash: u32,
     /// File operations in a [life](crate::crash::life) at which the power fails.
     pub power_failure: u32,
+    /// Waits on a condition variable and parks that end for no reason.
+    pub spurious_wakeup: u32,
+    /// `compare_exchange_weak` and the test-and-set of a lock bit that fail for no reason.
+    pub spurious_failure: u32,
+    /// Locks whose new holder is taken off the processor, as an operating system may do it.
+    pub descheduled: u32,
+    /// The longest time that takes, in virtual milliseconds.
+    pub descheduled_ms: u32,
+    /// Interruptible points at which a request to cancel has come: see
+    /// [`fault::cancelled`](crate::fault::cancelled).
+    pub cancel: u32,
+    /// Allocations that fail: see [`fault::allocation_fails`](crate::fault::allocation_fails).
+    pub allocation: u32,
+    /// Faults strike in the first steps of an execution only, as many as the seed draws from 1 to
+    /// this; 0 if they never end.
+    pub storm_steps: u32,
+    /// Steps after the last fault within which every task must have ended, or the execution fails
+    /// with the rule `progress`; 0 for as many as an execution may have at all. Only where
+    /// `storm_steps` says when faults end.
+    pub calm_steps: u32,
     /// Where in each life a crash comes, whatever it is doing.
     pub crash_point: CrashPoint,
 }
@@ -89,7 +109,10 @@ impl LifeSteps {
 
     /// From how many points the crash of the `nth` life is drawn.
     pub(crate) fn range(&self, nth: usize) -> u32 {
-        let steps = self.0[nth.min(KNOWN_LIVES - 1)].max(4);
+        let known = self.0[nth.min(KNOWN_LIVES - 1)];
+        // A life that only crashes bring about, such as a recovery, was not seen by any pilot.
+        let steps = if known > 0 { known } else { self.0.into_iter().max().unwrap_or(0) };
+        let steps = steps.max(4);
         steps.saturating_add(steps / 4)
     }
 
@@ -117,6 +140,14 @@ impl Faults {
         process_crash: 0,
         power_failure: 0,
         crash_point: CrashPoint::Never,
+        spurious_wakeup: 0,
+        spurious_failure: 0,
+        descheduled: 0,
+        descheduled_ms: 0,
+        cancel: 0,
+        allocation: 0,
+        storm_steps: 0,
+        calm_steps: 0,
     };
 
     pub(crate) fn any(&self) -> bool {
@@ -153,9 +184,14 @@ pub(crate) enum FaultKind {
     TornWrite,
     SizeLost,
     NameLost,
+    SpuriousWakeup,
+    SpuriousFailure,
+    Descheduled,
+    Cancel,
+    Allocation,
 }
 
-const KINDS: usize = FaultKind::NameLost as usize + 1;
+const KINDS: usize = FaultKind::Allocation as usize + 1;
 
 /// By kind.
 const NAMES: [&str; KINDS] = [
@@ -178,6 +214,11 @@ const NAMES: [&str; KINDS] = [
     "torn-write",
     "size-lost",
     "name-lost",
+    "spurious-wakeup",
+    "spurious-failure",
+    "descheduled",
+    "cancel",
+    "allocation-failure",
 ];
 
 /// How often each fault struck. What a power failure does to the disk is counted, too:

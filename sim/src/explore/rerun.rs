@@ -12,7 +12,7 @@ use super::{Checker, pilot};
 use crate::core::{Draws, Execution};
 use crate::scheduler::{Choice, Depth, Pilot, Scheduler, Scripted, Strategy, Stretch, Turns};
 use crate::script::Script;
-use crate::trace::{SwitchReason, Trace, What};
+use crate::trace::Trace;
 
 /// How much longer than the execution at hand another may get before it counts as endless.
 const MUCH_LONGER: u64 = 4;
@@ -46,13 +46,6 @@ impl Run {
     pub(super) fn preemptions(&self) -> usize {
         self.taken.iter().filter(|stretch| stretch.cut.is_some()).count()
     }
-}
-
-/// Switches of `trace` that took a task off which could have gone on.
-pub(super) fn preemptions(trace: &Trace) -> usize {
-    let preempted =
-        |what: &What| matches!(what, What::Switch { reason: SwitchReason::Preempted, .. });
-    trace.events.iter().filter(|event| preempted(&event.what)).count()
 }
 
 enum Job {

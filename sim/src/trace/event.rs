@@ -33,6 +33,16 @@ pub struct Trace {
     pub faults: FaultCounts,
 }
 
+impl Trace {
+    /// How often a task was taken off that could have gone on.
+    #[must_use]
+    pub fn preemptions(&self) -> usize {
+        let preempted =
+            |what: &What| matches!(what, What::Switch { reason: SwitchReason::Preempted, .. });
+        self.events.iter().filter(|event| preempted(&event.what)).count()
+    }
+}
+
 /// A task of the execution.
 #[derive(Clone, Debug)]
 pub struct TaskInfo {

@@ -1,6 +1,6 @@
 //! The command line, from outside: exit statuses, keys, sentences, widths.
 
-#[path = "cli/small.rs"]
+mod seeds;
 mod small;
 
 use std::path::Path;
@@ -461,6 +461,24 @@ fn prove_has_the_promised_keys_and_proves_a_small_story() {
     assert_eq!((&proof["complete"], &proof["failures"]), (&true.into(), &0.into()));
     assert_eq!(proof["executions"], proof["distinct_traces"]);
     assert_eq!(status(&arguments), 0);
+}
+
+#[test]
+fn programs_that_count_have_as_many_executions_as_orders() {
+    let counts = [
+        ("counts-3-tasks-1-lock", 6),
+        ("counts-4-tasks-1-lock", 24),
+        ("counts-2-tasks-2-additions", 6),
+        ("counts-3-tasks-2-additions", 90),
+        ("counts-3-tasks-1-spinlock", 6),
+    ];
+    for (name, orders) in counts {
+        let proof = json(&["prove", name, "--json"]);
+        assert_eq!(proof["complete"], true, "{name}");
+        assert_eq!(proof["executions"], orders, "{name}");
+        assert_eq!(proof["distinct_traces"], orders, "{name}");
+        assert_eq!(proof["failures"], 0, "{name}");
+    }
 }
 
 #[test]
