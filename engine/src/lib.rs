@@ -34,7 +34,7 @@ pub mod tag;
 pub use buffer::{
     Broken, BufferError, BufferPool, DropCounts, DropStrategy, ExclusiveGuard, LockMode,
     LockedPage, Lookup, Pin, PoolOptions, Profile, RecentVariant, Session, ShareExclusiveGuard,
-    ShareGuard, State, check_quiescent,
+    ShareGuard, SpinLimits, State, check_quiescent,
 };
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};
 pub use sync::INSTRUMENTED;

@@ -105,6 +105,8 @@
 //!   acquire and release, fences, locks, messages, joins; never the order in which things happened.
 //! - Files live on a disk that begins empty in every execution. Reads, writes and syncs fail where
 //!   the seed says so (`Faults`). Power failures, torn writes and a full disk are not simulated yet.
+//! - Sleeps end and test-and-sets fail for no reason, holders of locks are off the processor for long,
+//!   and what the program asks for in [`fault`] strikes, all of it where the seed says so.
 //! - A `static` of an instrumented type starts in every execution as it is outside of executions,
 //!   and what one execution does to it no other one sees (on Linux).
 //! - Time is virtual. It passes with the steps, and leaps when everybody waits.
@@ -141,6 +143,7 @@ pub mod script;
 #[cfg(feature = "sim")]
 pub mod trace;
 
+pub mod fault;
 pub mod hold;
 pub mod mutant;
 mod note;

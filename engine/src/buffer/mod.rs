@@ -54,7 +54,7 @@ pub use drop_relation::DropCounts;
 pub use error::BufferError;
 pub use guard::{ExclusiveGuard, Pin, ShareExclusiveGuard, ShareGuard};
 pub use locked::LockedPage;
-pub use options::{DropStrategy, Lookup, PoolOptions, Profile, RecentVariant};
+pub use options::{DropStrategy, Lookup, PoolOptions, Profile, RecentVariant, SpinLimits};
 pub use session::Session;
 pub use state::State;
 
@@ -119,7 +119,7 @@ impl BufferPool {
             mapping: Mapping::new(options.partitions, n_buffers, options.huge_pages)?,
             sweep: Box::new(CachePadded::new(ClockSweep::new(n_buffers))),
             slots: Slots::new(options.max_sessions),
-            spins_per_delay: AtomicU32::new(delay::DEFAULT_SPINS_PER_DELAY),
+            spins_per_delay: AtomicU32::new(options.spin.spins_per_delay),
             extension: Box::new(Mutex::new(())),
             ghosts: Ghosts::new(if options.ghosts { n_buffers } else { 0 }),
             storage: Box::new(storage),

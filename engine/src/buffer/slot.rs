@@ -62,7 +62,7 @@ impl Slots {
             name!(&_slot.waiting, "waiting of session {_id}");
             name!(&_slot.semaphore.posts, "semaphore of session {_id}");
             name!(&_slot.semaphore.posted, "post to session {_id}");
-            name!(&_slot.latch.is_set, "latch of session {_id}");
+            name!(&_slot.latch.state, "latch of session {_id}");
             name!(&_slot.latch.was_set, "wake-up of session {_id}");
         }
         // The last is taken first, so that sessions are numbered from 0.
@@ -110,29 +110,52 @@ impl Semaphore {
     }
 }
 
-/// Remembers one wake-up; a wait takes it.
+/// Remembers one wake-up; a wait takes it, or ends for no reason.
 #[derive(Debug, Default)]
 pub(super) struct Latch {
-    is_set: Mutex<bool>,
+    state: Mutex<LatchState>,
     was_set: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct LatchState {
+    is_set: bool,
+    sleeps: bool,
+    cancelled: bool,
+}
+
 impl Latch {
-    pub(super) fn wait(&self) {
-        let mut is_set = lock(&self.is_set);
-        while !*is_set {
-            is_set = wait(&self.was_set, is_set);
+    /// Sleeps. True if the sleeper is to give up.
+    pub(super) fn wait(&self) -> bool {
+        let mut state = lock(&self.state);
+        if !state.is_set {
+            state.sleeps = true;
+            state = wait(&self.was_set, state);
+            state.sleeps = false;
         }
-        *is_set = false;
+        state.is_set = false;
+        std::mem::take(&mut state.cancelled)
     }
 
     /// Forgets a wake-up. Whoever may be woken already must not do this (B73).
     pub(super) fn reset(&self) {
-        *lock(&self.is_set) = false;
+        lock(&self.state).is_set = false;
     }
 
     pub(super) fn set(&self) {
-        *lock(&self.is_set) = true;
+        lock(&self.state).is_set = true;
         self.was_set.notify_one();
+    }
+
+    /// Tells the sleeper to give up. False if nobody sleeps.
+    pub(super) fn cancel(&self) -> bool {
+        let mut state = lock(&self.state);
+        let sleeps = state.sleeps;
+        state.cancelled = sleeps;
+        drop(state);
+        if sleeps {
+            self.was_set.notify_one();
+        }
+        sleeps
     }
 }

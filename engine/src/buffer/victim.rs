@@ -26,7 +26,7 @@ impl Session<'_> {
     /// somebody else came to use meanwhile, or ends in [`BufferError::NoUnpinnedBuffers`].
     pub(super) fn victim(&self) -> Result<u32, BufferError> {
         loop {
-            self.reserve_pin();
+            self.reserve_pin()?;
             let (buf_id, state) = self.sweep()?;
             if state.has(DIRTY) && !self.clean_victim(buf_id)? {
                 self.unpin(buf_id);
@@ -168,7 +168,7 @@ impl Session<'_> {
     /// Source: `EvictUnpinnedBuffer` in PostgreSQL's `bufmgr.c`.
     pub fn evict(&self, buf_id: u32) -> Result<bool, BufferError> {
         self.check_buf_id(buf_id)?;
-        self.reserve_pin();
+        self.reserve_pin()?;
         let header = self.lock_header(buf_id);
         let state = header.state();
         if !state.has(VALID) || state.refcount() > 0 {

@@ -4,16 +4,21 @@
 
 pub(crate) mod stage;
 
+mod after_the_storm;
 mod bytes_follow_the_lock;
 mod cleanup_lock_vs_unpin;
+mod cleanup_lock_wakes_for_nothing;
 mod content_lock_queue;
 mod disk_errors_lose_nothing;
 mod failed_io_keeps_its_error;
 mod header_release_vs_unpin;
+mod holder_off_the_processor;
 mod invalidation_meets_stray_pin;
 mod lockfree_lookup_vs_load;
 mod lockfree_lookup_vs_return;
 mod lookup_vs_reuse;
 mod mapping_lock_vs_header_lock;
+mod memory_runs_short;
 mod pinned_buffer_changes_identity;
+mod test_and_set_fails_for_nothing;
 mod victim_write_vs_content_lock;

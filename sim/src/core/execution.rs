@@ -96,6 +96,8 @@ pub(crate) struct Inner {
     pub(super) strategy_at: u64,
     /// The next step at which a timer, the step limit or the watchdog wants attention.
     pub(super) special_at: u64,
+    /// The step from which on no fault strikes.
+    pub(super) storm_ends_at: u64,
     pub(super) watchdog_at: u64,
     pub(super) watchdog_changes: u64,
     pub(super) draws: Draws,
@@ -174,6 +176,7 @@ impl Execution {
                 strategy: Strategy::Random(crate::scheduler::Random),
                 strategy_at: 0,
                 special_at: 0,
+                storm_ends_at: u64::MAX,
                 watchdog_at: 0,
                 watchdog_changes: 0,
                 draws: Draws::new(Domain::Schedule),
@@ -289,9 +292,10 @@ impl Execution {
         if setup.faults.any() {
             inner.fault_draws.start(seed);
         }
+        self.begin_storm();
         inner.workload_started = false;
         inner.wake_started = false;
-        inner.special_at = setup.max_steps.min(inner.watchdog_at);
+        inner.special_at = inner.setup.max_steps.min(inner.watchdog_at);
         self.recording.set(recorder.is_some());
         self.begin_clocks(setup.clocks, recorder.is_some());
         inner.recorder = recorder;

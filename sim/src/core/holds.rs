@@ -53,6 +53,9 @@ impl Execution {
             inner.strategy_at = 0;
             self.next_event.set(0);
         }
+        if self.observed.get() {
+            self.may_be_descheduled(object, place);
+        }
     }
 
     pub(crate) fn hold_end(&self, object: usize) {
@@ -90,6 +93,17 @@ impl Execution {
             let message =
                 format!("the holder of a {} must not sleep, but it {}", hold.kind.name, verb(kind));
             self.fail_here(Failure::new("hold-no-sleep", message).at(place));
+        }
+    }
+
+    /// The running task is about to allocate.
+    pub(crate) fn may_allocate(&self, place: Place) {
+        if self.inner().n_holds == 0 || self.is_unwinding() {
+            return;
+        }
+        if let Some(hold) = self.me().holds.iter().find(|hold| hold.kind.rules.no_allocation) {
+            let message = format!("the holder of a {} must not allocate", hold.kind.name);
+            self.fail_here(Failure::new("hold-no-allocation", message).at(place));
         }
     }
 

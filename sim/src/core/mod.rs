@@ -24,6 +24,7 @@ mod point;
 mod recorder;
 mod services;
 mod shadow;
+mod spurious;
 mod statics;
 mod task;
 mod wait;
@@ -37,7 +38,7 @@ pub(crate) use recorder::{Recorder, listening, log_event, name_object, note, rec
 pub(crate) use services::Destroyed;
 pub(crate) use task::{Place, Task};
 pub(crate) use wait::{Request, Wake};
-pub(crate) use words::{attempt_failed, block_on_bits, unwinding};
+pub(crate) use words::{attempt_failed, block_on_bits, fails_spuriously, unwinding};
 
 /// The name by which scripts and reports call a task: `main`, its own name, with an ordinal from
 /// the second task of that name on, or `task 3`.

@@ -8,7 +8,6 @@
 use super::execution::{Execution, Mode, STEP_NS, WATCHDOG_STEPS};
 use super::panics;
 use super::task::{Pending, Place, Spin};
-use crate::explore::Failure;
 use crate::scheduler::NOBODY;
 use crate::trace::{OpKind, SwitchReason};
 
@@ -80,11 +79,7 @@ impl Execution {
         let step = self.step.get();
         let inner = self.inner();
         if step >= inner.setup.max_steps {
-            let limit = inner.setup.max_steps;
-            self.fail_here(Failure::new(
-                "step-limit",
-                format!("the execution did not end within {limit} steps"),
-            ));
+            self.fail_here(self.out_of_steps());
         }
         self.fire_timers();
         if step >= inner.watchdog_at {

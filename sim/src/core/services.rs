@@ -115,18 +115,36 @@ impl Execution {
         made
     }
 
-    /// Whether the seed wants a fault here that strikes `rate` of 65,536 times. A fault is written
-    /// down as a note, `what`.
-    pub(crate) fn fault(&self, rate: fn(&Faults) -> u32, what: &str, place: Place) -> bool {
+    /// Whether the seed wants a fault here that strikes `rate` of 65,536 times.
+    pub(crate) fn wants_fault(&self, rate: fn(&Faults) -> u32) -> bool {
         let inner = self.inner();
         let rate = rate(&inner.setup.faults);
-        if rate == 0 || self.is_unwinding() || inner.fault_draws.below(1 << 16) >= rate {
+        if rate == 0 || self.is_unwinding() || self.step.get() >= inner.storm_ends_at {
             return false;
         }
+        inner.fault_draws.below(1 << 16) < rate
+    }
+
+    /// A number below `n` that decides how a fault goes that strikes.
+    pub(crate) fn fault_draw(&self, n: u32) -> u32 {
+        self.inner().fault_draws.below(n)
+    }
+
+    /// A fault struck: `what` it did is written down.
+    #[cold]
+    pub(crate) fn struck(&self, place: Place, what: impl FnOnce() -> String) {
         if self.recording.get() {
-            self.record(Some(place), What::Note(what.to_owned()));
+            self.record(Some(place), What::Note(what()));
         }
-        true
+    }
+
+    /// Whether the seed wants a fault here, which is written down.
+    pub(crate) fn fault(&self, rate: fn(&Faults) -> u32, what: &str, place: Place) -> bool {
+        let strikes = self.wants_fault(rate);
+        if strikes {
+            self.struck(place, || what.to_owned());
+        }
+        strikes
     }
 
     /// The value of the running task's local at `key`, if it has one.

@@ -7,6 +7,7 @@ mod cell;
 mod condvar;
 mod coverage;
 mod determinism;
+mod fault;
 mod fs;
 mod guided;
 mod hold;
