@@ -103,8 +103,8 @@
 //! - Plain memory is watched where the program says what it touches, through [`cell`] and
 //!   [`memory`]: two accesses that race end the execution. What orders accesses is what is written,
 //!   acquire and release, fences, locks, messages, joins; never the order in which things happened.
-//! - Files live on a disk that begins empty in every execution. Reads, writes and syncs fail where
-//!   the seed says so (`Faults`). Power failures, torn writes and a full disk are not simulated yet.
+//! - Files live on a disk that begins empty in every execution. What was not synced may be
+//!   lost when the power fails ([`crash`]), and the disk errs where the seed says so (`Faults`).
 //! - Sleeps end and test-and-sets fail for no reason, holders of locks are off the processor for long,
 //!   and what the program asks for in [`fault`] strikes, all of it where the seed says so.
 //! - A `static` of an instrumented type starts in every execution as it is outside of executions,

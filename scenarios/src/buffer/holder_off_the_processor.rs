@@ -13,9 +13,9 @@ use crate::scenario::{MutantCase, Scenario};
 use holdup::Faults;
 use holdup_engine::{PoolOptions, Profile, SpinLimits};
 
-/// Every fourth holder is taken off the processor, and nobody sleeps well for a while.
+/// Almost every holder is taken off the processor, and nobody sleeps well for a while.
 const BUSY_MACHINE: Faults = Faults {
-    descheduled: 1 << 14,
+    descheduled: 60_000,
     descheduled_ms: 2,
     spurious_wakeup: 60_000,
     storm_steps: 1_000,
@@ -31,17 +31,13 @@ crate::register!(Scenario {
         name: "spin.count_interrupted_sleeps",
         budget: 20_000,
         note: "a sleep that was cut short counts as a whole one",
-        preemptions: Some(1),
+        // The fault does what the catalogue's preemption does.
+        preemptions: Some(0),
         ..MutantCase::BASE
     }],
     catalogue: &["B74"],
-    script: Some(
-        "main until blocked\n\
-         first until holding \"mutex\" of \"free sessions\"\n\
-         first for 2 steps\n\
-         second until blocked\n",
-    ),
-    script_seed: 48,
+    script: Some("main until blocked\nfirst until blocked\nsecond until blocked\n"),
+    script_seed: 1,
     script_mutant: Some("spin.count_interrupted_sleeps"),
     faults: BUSY_MACHINE,
     spin_budget: true,

@@ -53,7 +53,7 @@ impl Execution {
             inner.strategy_at = 0;
             self.next_event.set(0);
         }
-        if self.observed.get() {
+        if self.observed.get() && kind.rules.no_sleep {
             self.may_be_descheduled(object, place);
         }
     }

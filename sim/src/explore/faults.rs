@@ -43,7 +43,8 @@ pub struct Faults {
     pub spurious_wakeup: u32,
     /// `compare_exchange_weak` and the test-and-set of a lock bit that fail for no reason.
     pub spurious_failure: u32,
-    /// Locks whose new holder is taken off the processor, as an operating system may do it.
+    /// Locks whose new holder must not sleep, and is taken off the processor all the same, as an
+    /// operating system may do it.
     pub descheduled: u32,
     /// The longest time that takes, in virtual milliseconds.
     pub descheduled_ms: u32,

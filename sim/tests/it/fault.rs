@@ -238,7 +238,8 @@ fn faults_end_with_the_storm() {
 fn a_holder_may_be_taken_off_the_processor_for_long() {
     fn two_turns(limit: Duration) {
         let start = holdup::time::Instant::now();
-        let lock = Arc::new(SpinLock::new(0));
+        static KIND: HoldKind = HoldKind::new("latch", Rules::SPINLOCK);
+        let lock = Arc::new(SpinLock::with_kind(0, &KIND));
         let other = thread::spawn({
             let lock = Arc::clone(&lock);
             move || *lock.lock() += 1
