@@ -6,7 +6,9 @@
 //! nothing would have been shown.
 //!
 //! Keeps: the copy is below the target folder and shares it, so that nothing foreign is built twice;
-//! a file of the copy is written only where it changes, so that a second run builds nothing.
+//! its packages have a version of their own, or cargo would take what was built of them for what is
+//! built of the workspace. A file of the copy is written only where it changes, so that a second run
+//! builds nothing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,6 +59,16 @@ fn harmful() -> Edit {
         find: format!("{note}{next}"),
         replace: format!("if std::env::var_os(\"{HARMFUL}\").is_none() {{ {note} }}{next}"),
     }
+}
+
+/// The version of the workspace's packages, and more: cargo tells builds apart by it, not by where
+/// a workspace is.
+fn own_version(workspace: &Path) -> Edit {
+    let manifest = fs::read_to_string(workspace.join("Cargo.toml")).unwrap();
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = \""));
+    let find = format!("\nversion = \"{}", version.expect("the workspace has a version"));
+    let replace = format!("{}-edited\"", find.trim_end_matches('"'));
+    Edit { why: "a version of its own".into(), file: "Cargo.toml".into(), find, replace }
 }
 
 /// `text` with the edits of `file`.
@@ -160,6 +172,7 @@ fn every_script_meets_its_bug_after_harmless_edits_of_the_engine() {
     let mut edits = harmless();
     assert!(edits.len() >= 8, "several kinds of edits");
     edits.push(harmful());
+    edits.push(own_version(workspace));
     copy_with(&edits, workspace, &copy).unwrap_or_else(|stale| panic!("{stale}"));
 
     let (edited, harmed) = (run_scripts(&copy, target, false), run_scripts(&copy, target, true));

@@ -36,7 +36,7 @@ pub use buffer::{
     BgWriter, BgWriterOptions, Broken, BufferError, BufferPool, CheckpointCounts, ClockPosition,
     DropCounts, DropStrategy, ExclusiveGuard, LockMode, LockedPage, Lookup, Pin, PoolOptions,
     Profile, RecentVariant, Ring, RingKind, RoundCounts, Session, ShareExclusiveGuard, ShareGuard,
-    State, VictimStrategy, check_quiescent,
+    SpinLimits, State, VictimStrategy, check_quiescent,
 };
 pub use log::Log;
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};

@@ -10,9 +10,11 @@ use crate::storage::{page, small_pool};
 
 /// Operations of one thread in one round.
 const READS: u32 = 40_000;
-/// The same where threads meet: long enough that four on two processors are taken off them at bad
-/// moments.
-const MET_READS: u32 = 1_000_000;
+/// The same where threads meet, which needs more time than it takes to start them.
+const MET_READS: u32 = 200_000;
+/// The same where there are more threads than processors: long enough that they are taken off them
+/// at bad moments.
+const CROWDED_READS: u32 = 500_000;
 
 pub(crate) const VARIANTS: [(RecentVariant, &str); 3] = [
     (RecentVariant::HeaderLock, "header-lock"),
@@ -25,7 +27,7 @@ pub(crate) fn cases(bench: &mut Bench<'_>) {
         let options = PoolOptions { recent, ..PoolOptions::default() };
         let pool = LazyCell::new(|| small_pool(options));
         let hint = LazyCell::new(|| pool.find(page(7)).expect("the page was read"));
-        for work in [(1, READS), (2, MET_READS), (4, MET_READS)] {
+        for work in [(1, READS), (2, MET_READS), (4, CROWDED_READS)] {
             let case = format!("recent-{name}");
             bench.threads(&case, work, || &pool, {
                 let hint = *hint;

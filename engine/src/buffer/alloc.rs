@@ -23,7 +23,7 @@ impl Session<'_> {
     /// A pinned buffer with the tag of the page, and whether its bytes are good.
     #[inline(always)]
     pub(super) fn alloc(&self, tag: BufferTag) -> Result<(u32, bool), BufferError> {
-        self.reserve_pin();
+        self.reserve_pin()?;
         let key = self.pool.mapping.key(tag);
         match self.look_up(tag, key) {
             Some((buf_id, state)) => Ok((buf_id, state.has(VALID))),
@@ -37,7 +37,7 @@ impl Session<'_> {
         tag: BufferTag,
         ring: &mut Ring,
     ) -> Result<(u32, bool), BufferError> {
-        self.reserve_pin();
+        self.reserve_pin()?;
         let key = self.pool.mapping.key(tag);
         let partition = self.pool.mapping.shared(key);
         if let Some(buf_id) = partition.find(key, &self.pool.descs) {
@@ -56,7 +56,10 @@ impl Session<'_> {
         mut ring: Option<&mut Ring>,
     ) -> Result<(u32, bool), BufferError> {
         let buf_id = self.victim(ring.as_deref_mut())?;
-        self.reserve_pin();
+        if let Err(error) = self.reserve_pin() {
+            self.unpin(buf_id);
+            return Err(error);
+        }
         let mut partition = self.pool.mapping.exclusive(key);
         let existing = match mutant::is("alloc.no_collision_check") {
             true => None,

@@ -99,13 +99,13 @@ impl BgWriter {
         while !is_over() {
             let is_idle = self.round(session)?.is_idle;
             let latch = &session.slot().latch;
-            let woken = latch.wait_timeout(self.options.delay);
+            let woken = latch.wait_for(self.options.delay);
             if !woken && is_idle && was_idle {
                 // Between the round and this, allocations can be missed: the sleep has an end.
                 let strategy = &session.pool.strategy;
                 strategy.set_sleeper(session.id);
                 note!("hibernates");
-                latch.wait_timeout(self.options.delay * HIBERNATE_FACTOR);
+                latch.wait_for(self.options.delay * HIBERNATE_FACTOR);
                 strategy.set_sleeper(NOBODY);
             }
             was_idle = is_idle;

@@ -85,7 +85,9 @@ impl Session<'_> {
 
     /// As [`Session::flush`], if `wanted` of the buffer under its header lock.
     fn flush_if(&self, buf_id: u32, wanted: impl FnOnce(u32) -> bool) -> Result<bool, BufferError> {
-        self.reserve_pin();
+        if !mutant::is("priv.insert_under_hdr") {
+            self.reserve_pin()?;
+        }
         let header = self.lock_header(buf_id);
         let state = header.state();
         if !state.has(VALID) || !state.has(DIRTY) || !wanted(buf_id) {
@@ -102,7 +104,7 @@ impl Session<'_> {
         buf_id: u32,
         skip_recent: bool,
     ) -> Result<Synced, BufferError> {
-        self.reserve_pin();
+        self.reserve_pin()?;
         let header = self.lock_header(buf_id);
         let state = header.state();
         let is_reusable = state.refcount() == 0 && state.usage() == 0;

@@ -61,7 +61,9 @@ pub use drop_relation::DropCounts;
 pub use error::BufferError;
 pub use guard::{ExclusiveGuard, Pin, ShareExclusiveGuard, ShareGuard};
 pub use locked::LockedPage;
-pub use options::{DropStrategy, Lookup, PoolOptions, Profile, RecentVariant, VictimStrategy};
+pub use options::{
+    DropStrategy, Lookup, PoolOptions, Profile, RecentVariant, SpinLimits, VictimStrategy,
+};
 pub use ring::{Ring, RingKind};
 pub use session::Session;
 pub use state::State;
@@ -129,7 +131,7 @@ impl BufferPool {
             mapping: Mapping::new(options.partitions, n_buffers, options.huge_pages)?,
             strategy: Box::new(CachePadded::new(Strategy::new(n_buffers, victims))),
             slots: Slots::new(options.max_sessions),
-            spins_per_delay: AtomicU32::new(delay::DEFAULT_SPINS_PER_DELAY),
+            spins_per_delay: AtomicU32::new(options.spin.spins_per_delay),
             extension: Box::new(Mutex::new(())),
             ghosts: Ghosts::new(if options.ghosts { n_buffers } else { 0 }),
             storage: Box::new(storage),

@@ -103,6 +103,8 @@ pub struct PoolOptions {
     pub log: Option<Arc<dyn Log>>,
     /// Whether large pools ask for huge pages, where the system offers them. Natively only.
     pub huge_pages: bool,
+    /// How long to wait for a spinlock.
+    pub spin: SpinLimits,
     /// Whether to check identities, pins and content locks against a second set of books after
     /// every step (I-ID1, I-REF1, I-REF5, I-IO1, I-LK1, I-PR3). The books are exact in an
     /// execution only, where an atomic step and its entry are one; on real threads leave it off.
@@ -123,7 +125,27 @@ impl Default for PoolOptions {
             victims: None,
             log: None,
             huge_pages: true,
+            spin: SpinLimits::default(),
             ghosts: INSTRUMENTED,
         }
+    }
+}
+
+/// How long a session waits for a spinlock before it sleeps, and before it calls the lock stuck.
+///
+/// Source: the constants of `s_lock.c` in PostgreSQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpinLimits {
+    /// Looks at the lock before the first sleep; sessions learn from there on. PostgreSQL begins
+    /// with 100.
+    pub spins_per_delay: u32,
+    /// Sleeps after which the lock is stuck, which panics. PostgreSQL has 1000; they take about two
+    /// minutes.
+    pub delays: u32,
+}
+
+impl Default for SpinLimits {
+    fn default() -> Self {
+        Self { spins_per_delay: 100, delays: 1000 }
     }
 }

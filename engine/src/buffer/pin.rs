@@ -7,6 +7,7 @@
 //! partition lock meanwhile, so the buffer pinned is the buffer found.
 //! Source: `PinBuffer`, `PinBuffer_Locked` and `UnpinBuffer` in PostgreSQL's `bufmgr.c`.
 
+use super::error::BufferError;
 use super::header::{Change, Header};
 use super::session::Session;
 use super::state::{LOCKED, PIN_COUNT_WAITER, REFCOUNT_ONE, State, USAGE_MAX, VALID};
@@ -20,9 +21,16 @@ fn pins_any() -> bool {
 
 impl Session<'_> {
     /// Makes room for one more pin; to be called before anything that may lock a header.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::PinMemory`] if more than eight buffers are pinned and memory is short.
     #[inline(always)]
-    pub(super) fn reserve_pin(&self) {
-        self.refs.reserve();
+    pub(super) fn reserve_pin(&self) -> Result<(), BufferError> {
+        if self.refs.reserve() {
+            return Ok(());
+        }
+        Err(BufferError::PinMemory)
     }
 
     /// Pins a buffer and returns the word this left. With `skip_invalid`, a buffer without a good
@@ -93,6 +101,10 @@ impl Session<'_> {
     /// Pins the buffer of a locked header and unlocks it, in one step. For every pin that was
     /// decided from what the lock protects. No point of usage.
     pub(super) fn pin_locked(&self, buf_id: u32, header: Header<'_>) -> State {
+        if mutant::is("priv.insert_under_hdr") {
+            let reserved = self.refs.reserve();
+            assert!(reserved, "I-SP1: nothing fails under a header lock, but memory is short");
+        }
         let left = header.unlock_with(Change { pins: REFCOUNT_ONE, ..Change::default() });
         self.note_pinned(buf_id);
         left

@@ -19,6 +19,7 @@ use foldhash::fast::FixedState;
 
 use super::content_lock::LockMode;
 use super::desc::NOBODY;
+use crate::sync::fault;
 
 const SLOTS: usize = 8;
 /// A bit per slot, all of them free.
@@ -67,19 +68,28 @@ impl PrivateRefs {
         }
     }
 
-    /// Makes room for one more pin. May allocate.
+    /// Makes room for one more pin, which may take memory. False if there is none.
     #[inline(always)]
-    pub(super) fn reserve(&self) {
+    #[must_use]
+    pub(super) fn reserve(&self) -> bool {
         if self.reserved.get() == NONE {
             let free = self.free.get();
-            let slot = if free == 0 { self.move_out() } else { free.trailing_zeros() as usize };
-            self.reserved.set(slot);
+            if free == 0 {
+                return self.move_out();
+            }
+            self.reserved.set(free.trailing_zeros() as usize);
         }
+        true
     }
 
-    /// Frees a slot: its entry goes to the hash table.
+    /// Reserves a slot that is taken: its entry goes to the hash table. False if that has no room.
     #[cold]
-    fn move_out(&self) -> usize {
+    fn move_out(&self) -> bool {
+        let no_memory =
+            fault::allocation_fails() || self.overflow.borrow_mut().try_reserve(1).is_err();
+        if no_memory {
+            return false;
+        }
         let slot = self.clock.get();
         self.clock.set((slot + 1) % SLOTS);
         let (buf_id, entry) = (self.buf_ids[slot].get(), self.entries[slot].get());
@@ -87,7 +97,8 @@ impl PrivateRefs {
         overflow.insert(buf_id, entry);
         self.overflowed.set(overflow.len());
         self.clear(slot);
-        slot
+        self.reserved.set(slot);
+        true
     }
 
     #[inline(always)]
@@ -267,7 +278,7 @@ mod tests {
             let mut model = BTreeMap::<u32, u32>::new();
             for (buf_id, pin) in steps {
                 if pin {
-                    refs.reserve();
+                    prop_assert!(refs.reserve());
                     match refs.count(buf_id) {
                         0 => refs.insert(buf_id),
                         _ => refs.add_one(buf_id),

@@ -9,8 +9,10 @@ use super::io::Direction;
 use super::locked::LockedPage;
 use super::ring::Ring;
 use super::session::Session;
+use super::state::IO_ERROR;
 use crate::page::is_intact;
-use crate::sync::{lock, note};
+use crate::storage::StorageError;
+use crate::sync::{lock, mutant, note};
 use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
 
 impl<'p> Session<'p> {
@@ -47,6 +49,10 @@ impl<'p> Session<'p> {
     /// Brings the bytes of a page into its buffer, which is ours to unpin if that fails.
     #[cold]
     fn load(&self, buf_id: u32, tag: BufferTag) -> Result<(), BufferError> {
+        if mutant::is("read.error_is_final") && self.pool.desc(buf_id).load().has(IO_ERROR) {
+            self.unpin(buf_id);
+            return Err(StorageError::PastEnd { tag }.into());
+        }
         if !self.start_io(buf_id, Direction::Input) {
             return Ok(());
         }

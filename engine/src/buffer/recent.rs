@@ -24,7 +24,7 @@ impl<'p> Session<'p> {
         if hint >= self.pool.n_buffers() {
             return None;
         }
-        self.reserve_pin();
+        self.reserve_pin().ok()?;
         let tag = if mutant::is("recent.expect_from_frame") {
             self.pool.desc(hint).read_tag()?
         } else {

@@ -28,7 +28,7 @@ impl Session<'_> {
     /// somebody else came to use meanwhile, or ends in [`BufferError::NoUnpinnedBuffers`].
     pub(super) fn victim(&self, mut ring: Option<&mut Ring>) -> Result<u32, BufferError> {
         loop {
-            self.reserve_pin();
+            self.reserve_pin()?;
             let (buf_id, state, of_ring) = self.take_victim(ring.as_deref_mut())?;
             let ring = if of_ring { ring.as_deref_mut() } else { None };
             if state.has(DIRTY) && !self.clean_victim(buf_id, ring)? {
@@ -197,7 +197,7 @@ impl Session<'_> {
     /// Source: `EvictUnpinnedBuffer` in PostgreSQL's `bufmgr.c`.
     pub fn evict(&self, buf_id: u32) -> Result<bool, BufferError> {
         self.check_buf_id(buf_id)?;
-        self.reserve_pin();
+        self.reserve_pin()?;
         let header = self.lock_header(buf_id);
         let state = header.state();
         if !state.has(VALID) || state.refcount() > 0 {

@@ -142,3 +142,37 @@ impl<T: ZeroIsFirst> Deref for Zeroed<T> {
         unsafe { &*values }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::AtomicU32;
+
+    /// A number that begins as zero.
+    #[repr(C, align(64))]
+    struct Line(AtomicU32);
+
+    // SAFETY:
+    // - valid: an atomic integer;
+    // - no destructor, and a line of the cache is what it is aligned to.
+    unsafe impl ZeroIsFirst for Line {}
+
+    #[test]
+    fn what_is_handed_out_is_zero_and_ends_where_it_says() {
+        for (len, huge_pages) in [(1, true), (1_000, false), (100_000, true)] {
+            let lines = Zeroed::<Line>::new(len, huge_pages).unwrap();
+            assert_eq!(lines.len(), len);
+            assert!(lines.iter().all(|line| line.0.load(crate::sync::Ordering::Relaxed) == 0));
+            assert!(lines.region.at(64 * len - 1).is_some());
+            assert_eq!(lines.region.at(64 * len), None);
+        }
+    }
+
+    #[test]
+    fn more_than_there_is_is_an_error() {
+        let refused = Region::new(usize::MAX / 2, false).unwrap_err();
+        assert!(
+            matches!(refused, BufferError::Memory { len_bytes } if len_bytes == usize::MAX / 2)
+        );
+    }
+}

@@ -16,7 +16,7 @@ use holdup_engine::{BufferError, Lookup, PoolOptions, Profile};
 
 const STORY: Scenario = Scenario {
     area: "buffer",
-    rules: &["I-ID1", "I-ID2", "I-ID3", "I-MAP3", "I-MAP4", "I-MAP6", "I-REF1", "I-REF3"],
+    rules: &["I-ID1", "I-ID2", "I-ID3", "I-MAP3", "I-MAP4", "I-REF1", "I-REF3"],
     ..Scenario::BASE
 };
 

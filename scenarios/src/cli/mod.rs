@@ -7,6 +7,7 @@ mod diff;
 mod explain;
 mod guided;
 mod list;
+mod merge;
 mod mutants;
 mod output;
 mod progress;
@@ -90,6 +91,8 @@ enum Command {
     Seeds(seeds::Arguments),
     /// Makes a page of what a store has, and sums it up.
     Report(report::Arguments),
+    /// Joins the stores of shards.
+    Merge(merge::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -110,6 +113,7 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Diff(arguments)) => diff::run(&arguments),
                 Some(Command::Seeds(arguments)) => seeds::run(&arguments),
                 Some(Command::Report(arguments)) => report::run(&arguments),
+                Some(Command::Merge(arguments)) => merge::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

@@ -1,5 +1,6 @@
 //! The command line, from outside: exit statuses, keys, sentences, widths.
 
+mod merge;
 mod seeds;
 mod small;
 

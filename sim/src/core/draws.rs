@@ -27,6 +27,9 @@ pub(crate) enum Domain {
     Wake = 4,
     /// What a guided search varies.
     Guide = 5,
+    /// When crashes come, and what they leave: faults that are drawn apart from the others, so that
+    /// they stay what they are where a schedule is varied.
+    Crash = 6,
 }
 
 pub(crate) struct Draws {

@@ -89,7 +89,7 @@ pub(super) fn with<R>(
     body: &(dyn Fn() + Sync),
     with: impl FnOnce(&mut Reruns<'_, '_>) -> R,
 ) -> R {
-    let mut checker = checker.clone();
+    let mut checker = checker.knowing_lives(body).into_owned();
     checker.setup = checker.looking_for_races();
     if rule != "step-limit" {
         let limit = steps.saturating_mul(MUCH_LONGER).saturating_add(SHORT);
