@@ -256,8 +256,8 @@ impl Ghost {
         let (counted, usage) = (left.usage(), self.usage);
         assert!(
             counted == usage,
-            "I-REF5: a usage count goes up by pins to 5, or to 1 for a ring, and down by the clock \
-             hand, but buffer {buf_id} counted {counted} and should have {usage}"
+            "I-REF5: usage counts pins up to 5, or up to 1 for a ring, but buffer {buf_id} counted \
+             {counted} for {usage}"
         );
     }
 

@@ -19,7 +19,7 @@ const STORY: Scenario = Scenario {
         name: "sync.pin_after_unlock",
         budget: 20_000,
         note: "unlocks the header, then pins",
-        preemptions: Some(2),
+        preemptions: Some(3),
         ..MutantCase::BASE
     }],
     script: Some(

@@ -42,7 +42,7 @@ const CLASSIC: Scenario = Scenario {
             name: "dirty.ignore_locked",
             budget: 20_000,
             note: "marks a page dirty while somebody has its header locked",
-            preemptions: Some(1),
+            preemptions: Some(2),
             ..MutantCase::BASE
         },
     ],

@@ -18,23 +18,17 @@ const STORY: Scenario = Scenario {
             name: "sweep.wrap_without_lock",
             budget: 20_000,
             note: "brings the hand back, then counts the lap",
-            preemptions: Some(1),
+            preemptions: Some(2),
             ..MutantCase::BASE
         },
         MutantCase {
             name: "sweep.wrap_takes_remainder",
             budget: 50_000,
             note: "takes two laps off the hand where the hand came round again, and counts one",
-            preemptions: Some(2),
+            preemptions: Some(1),
             ..MutantCase::BASE
         },
     ],
-    script: Some(
-        "first until \"takes buffer 1 as victim\"\n\
-         observer to the end\n\
-         first to the end\n",
-    ),
-    script_mutant: Some("sweep.wrap_without_lock"),
     ..Scenario::BASE
 };
 
@@ -44,11 +38,28 @@ const BUFFERS: u32 = 2;
 crate::register!(Scenario {
     name: "clock-hand-wraps-modern",
     body: || clock_hand_wraps(Profile::Modern),
+    script: Some(
+        "main until blocked\n\
+         observer until holding \"strategy lock\" of \"strategy lock\"\n\
+         observer until holding \"strategy lock\" of \"strategy lock\"\n"
+    ),
+    script_mutant: Some("sweep.wrap_without_lock"),
+    script_seed: 5,
     ..STORY
 });
 crate::register!(Scenario {
     name: "clock-hand-wraps-classic",
     body: || clock_hand_wraps(Profile::Classic),
+    script: Some(
+        "main until blocked\n\
+         second until holding \"header lock\" of \"buffer 1 state\"\n\
+         observer until holding \"strategy lock\" of \"strategy lock\"\n\
+         observer until holding \"strategy lock\" of \"strategy lock\"\n\
+         second until blocked\n\
+         observer to the end\n"
+    ),
+    script_mutant: Some("sweep.wrap_without_lock"),
+    script_seed: 50,
     ..STORY
 });
 

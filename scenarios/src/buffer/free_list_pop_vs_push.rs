@@ -22,24 +22,33 @@ const STORY: Scenario = Scenario {
         preemptions: Some(1),
     }],
     catalogue: &["B82"],
-    script: Some(
-        "first until holding \"strategy lock\"\n\
-         first for 3 steps\n\
-         second to the end\n\
-         first to the end\n",
-    ),
-    script_mutant: Some("freelist.aba"),
     ..Scenario::BASE
 };
 
 crate::register!(Scenario {
     name: "free-list-pop-vs-push-modern",
     body: || free_list_pop_vs_push(Profile::Modern),
+    script: Some(
+        "main until blocked\n\
+         first until holding \"strategy lock\" of \"strategy lock\"\n\
+         first for 1 step\n\
+         second to the end\n"
+    ),
+    script_mutant: Some("freelist.aba"),
+    script_seed: 204,
     ..STORY
 });
 crate::register!(Scenario {
     name: "free-list-pop-vs-push-classic",
     body: || free_list_pop_vs_push(Profile::Classic),
+    script: Some(
+        "main until blocked\n\
+         first until holding \"strategy lock\" of \"strategy lock\"\n\
+         first for 1 step\n\
+         second to the end\n"
+    ),
+    script_mutant: Some("freelist.aba"),
+    script_seed: 204,
     ..STORY
 });
 

@@ -26,23 +26,31 @@ const STORY: Scenario = Scenario {
         preemptions: Some(1),
     }],
     catalogue: &["B84"],
-    script: Some(
-        "reader until \"takes buffer 0 as victim\"\n\
-         other reader to the end\n\
-         reader to the end\n",
-    ),
-    script_mutant: Some("alloc.no_collision_check"),
     ..Scenario::BASE
 };
 
 crate::register!(Scenario {
     name: "lockfree-lookup-vs-load-modern",
     body: || lockfree_lookup_vs_load(Profile::Modern),
+    script: Some(
+        "reader until \"takes buffer 0 as victim\"\n\
+         other reader to the end\n\
+         reader to the end\n"
+    ),
+    script_mutant: Some("alloc.no_collision_check"),
+    script_seed: 0,
     ..STORY
 });
 crate::register!(Scenario {
     name: "lockfree-lookup-vs-load-classic",
     body: || lockfree_lookup_vs_load(Profile::Classic),
+    script: Some(
+        "main until blocked\n\
+         reader until \"takes free buffer 0\"\n\
+         other reader to the end\n"
+    ),
+    script_mutant: Some("alloc.no_collision_check"),
+    script_seed: 0,
     ..STORY
 });
 

@@ -16,7 +16,7 @@ const STORY: Scenario = Scenario {
         name: "sweep.count_visits",
         budget: 20_000,
         note: "counts visits to pinned buffers, as PostgreSQL does, not the buffers",
-        preemptions: Some(3),
+        preemptions: Some(2),
         ..MutantCase::BASE
     }],
     ..Scenario::BASE
@@ -25,11 +25,28 @@ const STORY: Scenario = Scenario {
 crate::register!(Scenario {
     name: "two-sweepers-one-hand-modern",
     body: || two_sweepers_one_hand(Profile::Modern),
+    script: Some(
+        "main until blocked\n\
+         second until holding \"strategy lock\" of \"strategy lock\"\n\
+         first until holding \"partition lock\" of \"partition 0\"\n\
+         first for 8 steps\n\
+         second to the end\n"
+    ),
+    script_mutant: Some("sweep.count_visits"),
+    script_seed: 15,
     ..STORY
 });
 crate::register!(Scenario {
     name: "two-sweepers-one-hand-classic",
     body: || two_sweepers_one_hand(Profile::Classic),
+    script: Some(
+        "main until blocked\n\
+         second until holding \"header lock\" of \"buffer 0 state\"\n\
+         first until holding \"header lock\" of \"buffer 1 state\"\n\
+         second to the end\n"
+    ),
+    script_mutant: Some("sweep.count_visits"),
+    script_seed: 7,
     ..STORY
 });
 

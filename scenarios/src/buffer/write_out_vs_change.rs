@@ -57,7 +57,7 @@ fn write_out_vs_change(profile: Profile) {
         Ok::<_, BufferError>(())
     });
     // then both are done,
-    assert!(matches!(finish(flusher), Ok(_)), "the storage works");
+    assert!(finish(flusher).is_ok(), "the storage works");
     assert!(matches!(finish(writer), Ok(())), "the page is in the pool");
     // and nothing is left behind.
     check_nothing_is_left(&pool);
