@@ -21,24 +21,33 @@ const STORY: Scenario = Scenario {
         ..MutantCase::BASE
     }],
     catalogue: &["B82"],
-    script: Some(
-        "evictor until \"clears the tag of buffer 0\"\n\
-         evictor for 2 steps\n\
-         reader to the end\n\
-         evictor to the end\n",
-    ),
-    script_mutant: Some("victim.unmap_late"),
     ..Scenario::BASE
 };
 
 crate::register!(Scenario {
     name: "evicted-page-is-read-again-modern",
     body: || evicted_page_is_read_again(Profile::Modern),
+    script: Some(
+        "main until blocked\n\
+         evictor until \"clears the tag of buffer 0\"\n\
+         evictor for 1 step\n\
+         reader to the end\n"
+    ),
+    script_mutant: Some("victim.unmap_late"),
+    script_seed: 101,
     ..STORY
 });
 crate::register!(Scenario {
     name: "evicted-page-is-read-again-classic",
     body: || evicted_page_is_read_again(Profile::Classic),
+    script: Some(
+        "main until blocked\n\
+         evictor until \"clears the tag of buffer 0\"\n\
+         evictor for 1 step\n\
+         reader to the end\n"
+    ),
+    script_mutant: Some("victim.unmap_late"),
+    script_seed: 145,
     ..STORY
 });
 
