@@ -25,6 +25,7 @@
 //! ```
 
 pub mod buffer;
+pub mod log;
 pub mod mutant;
 pub mod page;
 pub mod storage;
@@ -32,10 +33,12 @@ mod sync;
 pub mod tag;
 
 pub use buffer::{
-    Broken, BufferError, BufferPool, DropCounts, DropStrategy, ExclusiveGuard, LockMode,
-    LockedPage, Pin, PoolOptions, Profile, RecentVariant, Session, ShareExclusiveGuard, ShareGuard,
-    State, check_quiescent,
+    BgWriter, BgWriterOptions, Broken, BufferError, BufferPool, CheckpointCounts, ClockPosition,
+    DropCounts, DropStrategy, ExclusiveGuard, LockMode, LockedPage, Lookup, Pin, PoolOptions,
+    Profile, RecentVariant, Ring, RingKind, RoundCounts, Session, ShareExclusiveGuard, ShareGuard,
+    SpinLimits, State, VictimStrategy, check_quiescent,
 };
+pub use log::Log;
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};
 pub use sync::INSTRUMENTED;
 pub use tag::{BlockNumber, BufferTag, Fork, RelationId};

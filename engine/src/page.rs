@@ -17,7 +17,15 @@ pub const PAGE_SIZE: usize = 8192;
 /// Size of the header of a page, in bytes.
 pub const HEADER_SIZE: usize = 16;
 
+const LSN_AT: std::ops::Range<usize> = 0..8;
 const CHECKSUM_AT: std::ops::Range<usize> = 8..12;
+
+/// The position in the log of the newest change of `page`; 0 without a log.
+pub(crate) fn lsn(page: &[u8]) -> u64 {
+    let mut lsn = [0; 8];
+    lsn.copy_from_slice(&page[LSN_AT]);
+    u64::from_le_bytes(lsn)
+}
 
 /// Writes the checksum of `page` into its header.
 pub fn set_checksum(page: &mut [u8]) {

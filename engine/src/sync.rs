@@ -3,6 +3,7 @@
 //! No other file of the engine names `std`'s or `holdup`'s; `tests/door.rs` holds that. So one
 //! source runs on threads and files, and on the simulation.
 
+pub(crate) use holdup::fault;
 pub(crate) use holdup::fs;
 pub(crate) use holdup::hint::{spin_loop, spin_until};
 pub(crate) use holdup::hold;
@@ -12,8 +13,8 @@ pub(crate) use holdup::sync::{
     Arc, Backoff, Condvar, LockBit, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
     RwLockWriteGuard, SpinLock,
 };
-pub(crate) use holdup::thread::{panicking, sleep};
-pub(crate) use holdup::time::Duration;
+pub(crate) use holdup::thread::panicking;
+pub(crate) use holdup::time::{Duration, Instant};
 pub(crate) use holdup::{mutant, name, name_word, note};
 
 /// Whether this build can run in a simulation: `true` with the feature `sim`. Measure only where
@@ -36,4 +37,14 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[track_caller]
 pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits on `condition` for `time` at most; any wake-up may be spurious.
+#[track_caller]
+pub(crate) fn wait_for<'a, T>(
+    condition: &Condvar,
+    guard: MutexGuard<'a, T>,
+    time: Duration,
+) -> MutexGuard<'a, T> {
+    condition.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
 }

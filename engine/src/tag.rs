@@ -90,17 +90,18 @@ impl BufferTag {
         Self { relation, fork, block }
     }
 
-    /// The five words of a tag in a buffer descriptor.
+    /// The five words of a tag in a buffer descriptor. The fork counts from 1, so that five zeroes
+    /// are no tag.
     pub(crate) const fn words(self) -> [u32; 5] {
         let RelationId { tablespace, database, number } = self.relation;
-        [tablespace, database, number, self.fork as u32, self.block]
+        [tablespace, database, number, self.fork as u32 + 1, self.block]
     }
 
     /// The tag these words spell, if they spell one: a cleared tag has no fork.
     pub(crate) fn from_words(words: [u32; 5]) -> Option<Self> {
         let [tablespace, database, number, fork, block] = words;
         let relation = RelationId { tablespace, database, number };
-        Fork::from_number(fork).map(|fork| Self { relation, fork, block })
+        Fork::from_number(fork.wrapping_sub(1)).map(|fork| Self { relation, fork, block })
     }
 }
 

@@ -25,10 +25,40 @@ pub struct Verdict {
     pub as_recorded: bool,
     /// One sentence on it.
     pub says: String,
+    /// Whether it is under the entry's script, where it has one.
+    pub by_script: Option<bool>,
+    /// Whether it is under the entry's seed.
+    pub by_seed: bool,
     /// Where its script left its path, if it did.
     pub divergence: Option<String>,
     /// The neighbour of its script that had to be looked for, if it does not itself.
     pub neighbour: Option<Neighbour>,
+}
+
+/// How an entry stands towards today's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its script, or its seed where it has no script, does what it records.
+    Holds,
+    /// What it records is still met, but not on the path that its script names.
+    Diverges,
+    /// Neither script nor seed nor a neighbour meets the bug: the code has moved under it.
+    Dead,
+    /// It fails without its mutant: a bug in the code.
+    Fails,
+}
+
+impl Standing {
+    /// In a word: `holds`, `diverges`, `dead`, `fails`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Diverges => "diverges",
+            Self::Dead => "dead",
+            Self::Fails => "fails",
+        }
+    }
 }
 
 /// Runs an entry again: its script, if it has one, and its seed, under its mutant or under `mutant`
@@ -72,11 +102,21 @@ pub fn one(
 pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Verdict {
     let entry = &checked.entry;
     let replayed = replay(scenario, checked, checked.mutant);
-    let verdict = |as_recorded: bool, says: String| {
-        let divergence = replayed.divergence.clone();
-        Verdict { as_recorded, says, divergence, neighbour: None }
+    let passing = entry.mutant.is_none() && entry.rule.is_none();
+    let expected = |outcome: &Result<(), Failure>| match outcome {
+        Err(_) if passing => false,
+        Err(failure) => entry.rule.as_ref().is_none_or(|rule| *rule == failure.rule),
+        Ok(()) => passing,
     };
-    if entry.mutant.is_none() && entry.rule.is_none() {
+    let verdict = |as_recorded: bool, says: String| Verdict {
+        as_recorded,
+        says,
+        by_script: replayed.by_script.as_ref().map(expected),
+        by_seed: expected(&replayed.by_seed),
+        divergence: replayed.divergence.clone(),
+        neighbour: None,
+    };
+    if passing {
         return match replayed.failure() {
             None => verdict(true, "passes, as recorded".into()),
             Some(failure) => {
@@ -84,14 +124,18 @@ pub fn as_recorded(scenario: &Scenario, checked: &CheckedEntry) -> Verdict {
             }
         };
     }
-    let expected = |outcome: &Result<(), Failure>| match outcome {
-        Err(failure) => entry.rule.as_ref().is_none_or(|rule| *rule == failure.rule),
-        Ok(()) => false,
-    };
     let rule = entry.rule.as_deref().unwrap_or("any rule");
     match (&replayed.by_script, &replayed.by_seed) {
-        (_, by_seed) if expected(by_seed) => {
+        (None, by_seed) if expected(by_seed) => {
             verdict(true, format!("fails with {rule}, as recorded"))
+        }
+        (Some(by_script), by_seed) if expected(by_seed) => {
+            let how = match (&replayed.divergence, expected(by_script)) {
+                (None, true) => String::new(),
+                (None, false) => "; its script misses the bug: give it a new one".into(),
+                (Some(how), _) => format!("; its script {how}: give it a new one"),
+            };
+            verdict(true, format!("fails with {rule}, as recorded{how}"))
         }
         (Some(by_script), _) if expected(by_script) => {
             let left = replayed.divergence.as_ref().map(|how| format!(", though it {how}"));
@@ -123,8 +167,14 @@ fn nearly(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -> O
     let found = checker.neighbour(entry.seed, &script, entry.rule.as_deref(), &scenario.body)?;
     let how = replayed.divergence.as_deref();
     let says = by_neighbour(entry.rule.as_deref().unwrap_or("any rule"), how, &script, &found);
-    let divergence = replayed.divergence.clone();
-    Some(Verdict { as_recorded: true, says, divergence, neighbour: Some(found) })
+    Some(Verdict {
+        as_recorded: true,
+        says,
+        by_script: checked.script.as_ref().map(|_| false),
+        by_seed: false,
+        divergence: replayed.divergence.clone(),
+        neighbour: Some(found),
+    })
 }
 
 /// Says that a script is to be renewed, and which neighbour of it still breaks `rule`.
@@ -151,23 +201,68 @@ pub fn by_neighbour(
     )
 }
 
-/// Whether an entry holds what it was committed for: with its mutant it fails as recorded, and
-/// without it passes.
+/// How an entry stands: with its mutant it is to fail as recorded, and without it to pass.
+#[must_use]
+pub fn standing(scenario: &Scenario, checked: &CheckedEntry) -> (Standing, Verdict) {
+    // Found in real code, or by a mutant: in either case today's code must pass.
+    let today = replay(scenario, checked, None);
+    let passes = today.failure().is_none();
+    if !passes || checked.mutant.is_none() {
+        let verdict = Verdict {
+            as_recorded: passes,
+            says: match today.failure() {
+                None => "passes, as today's code must".into(),
+                Some(failure) => format!("must pass without a mutant, but {}", says(failure)),
+            },
+            by_script: today.by_script.as_ref().map(Result::is_ok),
+            by_seed: today.by_seed.is_ok(),
+            divergence: today.divergence.clone(),
+            neighbour: None,
+        };
+        return (if passes { Standing::Holds } else { Standing::Fails }, verdict);
+    }
+    let verdict = as_recorded(scenario, checked);
+    let by_words = verdict.by_script.unwrap_or(verdict.by_seed);
+    let standing = match (verdict.as_recorded, &verdict.divergence) {
+        (false, _) => Standing::Dead,
+        (true, None) if by_words => Standing::Holds,
+        (true, _) => Standing::Diverges,
+    };
+    (standing, verdict)
+}
+
+/// Whether an entry holds what it was committed for, if only nearly.
 ///
 /// # Errors
 ///
 /// One sentence that says what is wrong and what to do.
 pub fn holds(scenario: &Scenario, checked: &CheckedEntry) -> Result<(), String> {
-    if checked.mutant.is_some() {
-        let verdict = as_recorded(scenario, checked);
-        if !verdict.as_recorded {
-            return Err(verdict.says);
-        }
+    match standing(scenario, checked) {
+        (Standing::Holds | Standing::Diverges, _) => Ok(()),
+        (Standing::Dead | Standing::Fails, verdict) => Err(verdict.says),
     }
-    // Found in real code, or by a mutant: in either case today's code must pass.
-    match replay(scenario, checked, None).failure() {
+}
+
+/// Whether the script of an entry, if it has one, meets the bug of its mutant: by itself, whatever
+/// its seed does.
+///
+/// # Errors
+///
+/// One sentence that says what came instead.
+pub fn holds_by_script(scenario: &Scenario, checked: &CheckedEntry) -> Result<(), String> {
+    if checked.mutant.is_none() {
+        return Ok(());
+    }
+    let replayed = replay(scenario, checked, checked.mutant);
+    let rule = checked.entry.rule.as_deref().unwrap_or("any rule");
+    let how = replayed.divergence.map(|how| format!(" ({how})")).unwrap_or_default();
+    match replayed.by_script {
         None => Ok(()),
-        Some(failure) => Err(format!("must pass without a mutant, but {}", says(failure))),
+        Some(Err(failure)) if checked.entry.rule.is_none() || failure.rule == rule => Ok(()),
+        Some(Err(failure)) => {
+            Err(format!("its script is to fail with {rule}{how}, but {}", says(&failure)))
+        }
+        Some(Ok(())) => Err(format!("its script is to fail with {rule}{how}, but passes")),
     }
 }
 
@@ -214,9 +309,8 @@ fn no_longer(scenario: &Scenario, checked: &CheckedEntry, replayed: &Replayed) -
     };
     format!(
         "{what} the bug {mutant}, nor does a neighbour: the code has moved under it; find a new one \
-         with `holdup sweep {} --mutant {mutant} --scheduler {} --seed-files seeds`, which also \
-         gives it a script, which survives edits",
-        scenario.name, entry.scheduler
+         with `holdup seeds refresh {}`",
+        scenario.name
     )
 }
 

@@ -18,6 +18,7 @@ pub mod meetings;
 pub mod numbers;
 pub mod page;
 pub mod picture;
+pub mod refresh;
 pub mod seed_file;
 pub mod store;
 pub mod sweep;

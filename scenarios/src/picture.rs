@@ -7,6 +7,9 @@ use holdup::Scheduler;
 
 use crate::scenario::Scenario;
 
+/// Columns of a picture.
+const COLUMNS: usize = 120;
+
 /// Draws `scenario` under its script and the script's mutant; `None` where it has no script.
 #[must_use]
 pub fn draw(scenario: &Scenario) -> Option<String> {
@@ -24,6 +27,7 @@ pub fn draw(scenario: &Scenario) -> Option<String> {
         Some(failure) => format!("fails with {}: {}", failure.rule, failure.message),
         None => "passes".into(),
     };
+    let verdict = textwrap::fill(&verdict, COLUMNS);
     let timeline = trace.timeline();
     Some(format!("{}\n{bug}\n\n{}\n\n{verdict}{left}\n", scenario.summary, timeline.trim_end()))
 }

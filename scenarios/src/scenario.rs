@@ -52,6 +52,9 @@ pub struct Scenario {
     pub script_seed: u64,
     /// What the simulated world does wrong while the story runs.
     pub faults: Faults,
+    /// Whether who waits for a spinlock spins and sleeps in virtual time, instead of being set
+    /// aside until it can go on.
+    pub spin_budget: bool,
     /// Seeds in a sweep that does not say how many.
     pub default_seeds: u64,
     /// Scheduling points after which an execution counts as endless.
@@ -88,6 +91,7 @@ impl Scenario {
         script_mutant: None,
         script_seed: 0,
         faults: Faults::NONE,
+        spin_budget: false,
         default_seeds: 1_000,
         max_steps: 1_000_000,
     };
@@ -99,6 +103,7 @@ impl Scenario {
             .scheduler(scheduler.clone())
             .mutant(mutant)
             .faults(self.faults)
+            .spin_budget(self.spin_budget)
             .max_steps(self.max_steps)
     }
 

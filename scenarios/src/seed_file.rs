@@ -1,12 +1,13 @@
 //! Seed files: `seeds/<area>/<scenario>.toml`, a list of `[[seed]]` tables. The format is a
 //! contract.
 //!
-//! Reading is strict: a key nobody knows is an error that names file and entry. Writing only ever
-//! appends, so that comments and the order of what is there stay.
+//! Reading is strict: a key nobody knows is an error that names file and entry. Writing leaves what
+//! it is not about as it stands, comments and order included.
 
-use std::fmt::Write as _;
+mod write;
+
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use holdup::Scheduler;
@@ -15,6 +16,8 @@ use serde::Deserialize;
 
 use crate::registry::{self, UnknownName};
 use crate::scenario::Scenario;
+
+pub use write::{Renewal, Written, append, complete, renewed, replace};
 
 /// One committed seed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
@@ -40,6 +43,8 @@ pub struct SeedEntry {
 pub struct SeedFile {
     /// Where it was read.
     pub path: PathBuf,
+    /// As it was written.
+    pub text: String,
     /// The scenario its entries are of.
     pub scenario: &'static Scenario,
     /// Its entries, in the order of the file.
@@ -106,6 +111,13 @@ struct Tables {
     seed: Vec<toml::Spanned<toml::Value>>,
 }
 
+impl SeedEntry {
+    /// Whether it and `other` are the same find: one scheduler, seed and mutant.
+    pub(crate) fn is_find_of(&self, other: &Self) -> bool {
+        (&self.scheduler, self.seed, &self.mutant) == (&other.scheduler, other.seed, &other.mutant)
+    }
+}
+
 impl SeedFile {
     /// Reads `path`; the scenario is `scenario`, or else the one the file is named after.
     ///
@@ -128,7 +140,8 @@ impl SeedFile {
                 message,
             })
         });
-        Ok(Self { path: path.into(), scenario, entries: checked.collect::<Result<_, _>>()? })
+        let entries = checked.collect::<Result<_, _>>()?;
+        Ok(Self { path: path.into(), text, scenario, entries })
     }
 
     /// Every seed file below `folder`, sorted: `<area>/<scenario>.toml`.
@@ -146,124 +159,6 @@ impl SeedFile {
         found.sort();
         Ok(found)
     }
-}
-
-/// Appends `entry` to the file of `scenario` below `folder`, unless the same scheduler, seed and
-/// mutant stand there already. Returns the path, and whether the entry was new.
-///
-/// # Errors
-///
-/// [`SeedFileError`]; a file that is malformed is left alone.
-pub fn append(
-    folder: &Path,
-    scenario: &Scenario,
-    entry: &SeedEntry,
-) -> Result<(PathBuf, bool), SeedFileError> {
-    let path = folder.join(scenario.area).join(format!("{}.toml", scenario.name));
-    let write = |source| SeedFileError::Write { path: path.clone(), source };
-    let existing = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(source) => return Err(SeedFileError::Read { path, source }),
-    };
-    let key = |entry: &SeedEntry| (entry.scheduler.clone(), entry.seed, entry.mutant.clone());
-    if parse(&path, &existing)?.iter().any(|known| key(known) == key(entry)) {
-        return Ok((path, false));
-    }
-    let gap = match existing.as_str() {
-        "" => "",
-        text if text.ends_with('\n') => "\n",
-        _ => "\n\n",
-    };
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(write)?;
-    }
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(&path).map_err(write)?;
-    file.write_all(format!("{gap}{}", to_toml(entry)).as_bytes()).map_err(write)?;
-    Ok((path, true))
-}
-
-/// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// It was not there, and is now.
-    Appended,
-    /// It was there without a script, and has one now.
-    Completed,
-    /// It was there, and is as it was.
-    Unchanged,
-}
-
-/// Appends `entry` as [`append`] does; where it stands already without a script, it is given that of
-/// `entry`. All else in the file stays as it is.
-///
-/// # Errors
-///
-/// [`SeedFileError`]; a file that is malformed is left alone.
-pub fn complete(
-    folder: &Path,
-    scenario: &Scenario,
-    entry: &SeedEntry,
-) -> Result<(PathBuf, Written), SeedFileError> {
-    let (path, new) = append(folder, scenario, entry)?;
-    let Some(script) = entry.script.as_ref().filter(|_| !new) else {
-        return Ok((path, if new { Written::Appended } else { Written::Unchanged }));
-    };
-    let text = fs::read_to_string(&path)
-        .map_err(|source| SeedFileError::Read { path: path.clone(), source })?;
-    let mut entries = parse(&path, &text)?;
-    let known = entries.iter_mut().enumerate().find(|(_, known)| {
-        (&known.scheduler, known.seed, &known.mutant)
-            == (&entry.scheduler, entry.seed, &entry.mutant)
-    });
-    let Some((index, known)) = known.filter(|(_, known)| known.script.is_none()) else {
-        return Ok((path, Written::Unchanged));
-    };
-    known.script = Some(script.clone());
-    let after = with_script(&text, index, script);
-    // What is written must read back as meant, or nothing is written.
-    if parse(&path, &after).ok().as_ref() != Some(&entries) {
-        return Err(SeedFileError::Malformed {
-            path,
-            place: format!("entry {index}"),
-            message: "there is no place for a script; add `script = \"\"\"` by hand".into(),
-        });
-    }
-    fs::write(&path, after)
-        .map_err(|source| SeedFileError::Write { path: path.clone(), source })?;
-    Ok((path, Written::Completed))
-}
-
-/// `text` with a script in entry `index`: before its note where that stands on a line, otherwise
-/// right behind the table's head.
-fn with_script(text: &str, index: usize, script: &str) -> String {
-    let starts = |line: &str, word: &str| line.trim_start().starts_with(word);
-    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    let heads = (0..lines.len()).filter(|&at| starts(&lines[at], "[[seed]]"));
-    let heads: Vec<usize> = heads.collect();
-    let Some(&head) = heads.get(index) else { return text.to_owned() };
-    let end = heads.get(index + 1).copied().unwrap_or(lines.len());
-    let note = (head + 1..end).find(|&at| starts(&lines[at], "note"));
-    lines.insert(note.unwrap_or(head + 1), format!("script = {}\n", quoted(script)));
-    lines.concat()
-}
-
-/// One `[[seed]]` table.
-fn to_toml(entry: &SeedEntry) -> String {
-    let mut text =
-        format!("[[seed]]\nscheduler = {}\nseed = {}\n", quoted(&entry.scheduler), entry.seed);
-    let optional = [("mutant", &entry.mutant), ("rule", &entry.rule), ("script", &entry.script)];
-    for (key, value) in optional {
-        if let Some(value) = value {
-            let _ = writeln!(text, "{key} = {}", quoted(value));
-        }
-    }
-    let _ = writeln!(text, "note = {}", quoted(&entry.note));
-    text
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
 }
 
 fn parse(path: &Path, text: &str) -> Result<Vec<SeedEntry>, SeedFileError> {
@@ -336,49 +231,6 @@ mod tests {
 
     fn parse_error(text: &str) -> String {
         parse(Path::new("x.toml"), text).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn what_is_appended_is_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let scenario = registry::find("tag-check-then-pin").unwrap();
-
-        let (path, first) = append(folder.path(), scenario, &entry(1)).unwrap();
-        let (_, second) = append(folder.path(), scenario, &entry(2)).unwrap();
-
-        assert!(first && second && path.ends_with("classic/tag-check-then-pin.toml"));
-        let file = SeedFile::read(&path, None).unwrap();
-        let entries: Vec<_> = file.entries.into_iter().map(|checked| checked.entry).collect();
-        assert_eq!(entries, [entry(1), entry(2)]);
-        assert_eq!(SeedFile::paths(folder.path()).unwrap(), [path]);
-    }
-
-    #[test]
-    fn what_stands_in_a_file_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let scenario = registry::find("tag-check-then-pin").unwrap();
-        let (path, _) = append(folder.path(), scenario, &entry(1)).unwrap();
-        let before = format!("# by hand\n{}", fs::read_to_string(&path).unwrap().trim_end());
-        fs::write(&path, &before).unwrap();
-
-        let (_, new) = append(folder.path(), scenario, &entry(1)).unwrap();
-        assert!(!new && fs::read_to_string(&path).unwrap() == before);
-
-        append(folder.path(), scenario, &entry(2)).unwrap();
-        assert!(fs::read_to_string(&path).unwrap().starts_with(&before));
-        assert_eq!(SeedFile::read(&path, None).unwrap().entries.len(), 2);
-    }
-
-    #[test]
-    fn a_malformed_file_is_not_appended_to() {
-        let folder = tempfile::tempdir().unwrap();
-        let scenario = registry::find("tag-check-then-pin").unwrap();
-        let path = folder.path().join("classic/tag-check-then-pin.toml");
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, "[[seed]\n").unwrap();
-
-        assert!(append(folder.path(), scenario, &entry(1)).is_err());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "[[seed]\n");
     }
 
     #[test]

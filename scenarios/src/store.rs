@@ -89,6 +89,41 @@ pub enum StoreError {
         /// The hash just found.
         now: String,
     },
+    /// Stores of different programs are not joined.
+    #[error(
+        "store {} is of revision `{first_rev}` and {} of `{other_rev}`: results of different \
+         programs are not joined; sweep all shards with one program",
+        first.display(), other.display()
+    )]
+    Revisions {
+        /// A store.
+        first: PathBuf,
+        /// Its revision.
+        first_rev: String,
+        /// The store, perhaps the same, that has another.
+        other: PathBuf,
+        /// That one.
+        other_rev: String,
+    },
+    /// Seeds that would count twice.
+    #[error(
+        "seeds of {scenario} between {} and {} are in both {} and {}; give stores whose shards or \
+         seeds differ",
+        seeds.start, seeds.end, first.display(), other.display()
+    )]
+    Twice {
+        /// Which scenario.
+        scenario: String,
+        /// Where they are.
+        seeds: Range<u64>,
+        /// A store.
+        first: PathBuf,
+        /// Another.
+        other: PathBuf,
+    },
+    /// The store that is to be made is there.
+    #[error("store {} exists already; name a new file", .0.display())]
+    Taken(PathBuf),
     /// Seeds this high cannot be kept.
     #[error("a store keeps seeds up to {max} only, and the range ends at {0}", max = i64::MAX)]
     SeedTooHigh(u64),
@@ -380,6 +415,7 @@ fn because(path: &Path, error: &rusqlite::Error) -> StoreError {
 }
 
 mod contents;
+mod merge;
 #[cfg(test)]
 mod tests;
 

@@ -137,11 +137,18 @@ impl Plan {
         checker.guided(&self.scenario.body)
     }
 
-    /// What the first executions of a chunk show.
+    /// What a sample of the executions of a chunk shows. A seed says itself whether it is looked at,
+    /// so that shards together look at what the whole looks at.
     fn meetings(&self, chunk: &Range<u64>) -> Meetings {
-        let end = chunk.start.saturating_add(SAMPLE.saturating_mul(self.shard.of));
-        let checker = self.checker(chunk.start..end.min(chunk.end));
-        Meetings::from(&checker.coverage(&self.scenario.body))
+        let mut meetings = Meetings::default();
+        for block in chunks(chunk.clone(), Shard::WHOLE) {
+            let sample = block.start..block.start.saturating_add(SAMPLE).min(block.end);
+            if self.shard.count(&sample) > 0 {
+                let coverage = self.checker(sample).coverage(&self.scenario.body);
+                meetings.absorb(Meetings::from(&coverage));
+            }
+        }
+        meetings
     }
 
     fn checker(&self, seeds: Range<u64>) -> holdup::Checker {

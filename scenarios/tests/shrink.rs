@@ -39,7 +39,8 @@ fn every_mutant_shrinks_to_a_script_that_breaks_the_same_rule() {
             let later = scripted.trace(first.seed, &|| edited(scenario.body)).failure;
             assert_eq!(later.as_ref().map(|failure| &failure.rule), Some(rule), "{name}, edited");
             assert!(shrunk.preemptions <= shrunk.preemptions_before, "{name}");
-            let most = case.preemptions.unwrap_or(u32::MAX);
+            // A bug may break a rule that takes one preemption more than another.
+            let most = case.preemptions.map_or(u32::MAX, |known| known + 1);
             assert!(shrunk.preemptions <= most as usize, "{name} takes {}", shrunk.preemptions);
         }
     }

@@ -9,22 +9,28 @@
 
 /// What may happen while a hold lasts. A rule broken is a failure of the execution.
 ///
-/// The rule names in a failure are `hold-no-sleep`, `hold-no-lock` and `hold-max-steps`.
+/// The rule names in a failure are `hold-no-sleep`, `hold-no-lock`, `hold-no-allocation` and
+/// `hold-max-steps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The holder must not sleep: no park, no condition wait, no timer, no blocking I/O.
     pub no_sleep: bool,
     /// The holder must not begin another hold.
     pub no_other_lock: bool,
+    /// The holder must not allocate where [`fault::allocation_fails`](crate::fault::allocation_fails)
+    /// is asked.
+    pub no_allocation: bool,
     /// The holder may pass at most this many scheduling points. `0` means no limit.
     pub max_steps: u32,
 }
 
 impl Rules {
     /// Nothing is forbidden.
-    pub const NONE: Self = Self { no_sleep: false, no_other_lock: false, max_steps: 0 };
-    /// What a spinlock asks for: no sleep and no other lock.
-    pub const SPINLOCK: Self = Self { no_sleep: true, no_other_lock: true, max_steps: 0 };
+    pub const NONE: Self =
+        Self { no_sleep: false, no_other_lock: false, no_allocation: false, max_steps: 0 };
+    /// What a spinlock asks for: no sleep, no other lock and no allocation.
+    pub const SPINLOCK: Self =
+        Self { no_sleep: true, no_other_lock: true, no_allocation: true, max_steps: 0 };
 }
 
 /// A kind of lock: its name in timelines and reports, and what its holder must not do.

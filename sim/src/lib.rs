@@ -103,8 +103,10 @@
 //! - Plain memory is watched where the program says what it touches, through [`cell`] and
 //!   [`memory`]: two accesses that race end the execution. What orders accesses is what is written,
 //!   acquire and release, fences, locks, messages, joins; never the order in which things happened.
-//! - Files live on a disk that begins empty in every execution. Reads, writes and syncs fail where
-//!   the seed says so (`Faults`). Power failures, torn writes and a full disk are not simulated yet.
+//! - Files live on a disk that begins empty in every execution. What was not synced may be
+//!   lost when the power fails ([`crash`]), and the disk errs where the seed says so (`Faults`).
+//! - Sleeps end and test-and-sets fail for no reason, holders of locks are off the processor for long,
+//!   and what the program asks for in [`fault`] strikes, all of it where the seed says so.
 //! - A `static` of an instrumented type starts in every execution as it is outside of executions,
 //!   and what one execution does to it no other one sees (on Linux).
 //! - Time is virtual. It passes with the steps, and leaps when everybody waits.
@@ -133,6 +135,8 @@ mod core;
 #[cfg(feature = "sim")]
 pub mod coverage;
 #[cfg(feature = "sim")]
+pub mod crash;
+#[cfg(feature = "sim")]
 pub mod explore;
 #[cfg(feature = "sim")]
 pub mod scheduler;
@@ -141,6 +145,7 @@ pub mod script;
 #[cfg(feature = "sim")]
 pub mod trace;
 
+pub mod fault;
 pub mod hold;
 pub mod mutant;
 mod note;
@@ -160,7 +165,7 @@ mod test_support;
 pub use holdup_macros::test;
 
 #[cfg(feature = "sim")]
-pub use explore::{Checker, Failure, Faults, Report, check};
+pub use explore::{Checker, CrashKind, CrashPoint, Failure, Faults, Report, check};
 #[cfg(feature = "sim")]
 pub use scheduler::Scheduler;
 

@@ -13,6 +13,8 @@ pub struct TestOptions {
     pub max_steps: Option<u64>,
     /// OS threads.
     pub jobs: Option<u64>,
+    /// Whether to look for data races on plain memory.
+    pub race_check: Option<bool>,
 }
 
 /// Runs the test at `path` (as `module_path!` has it, and its name) of `package` under many
@@ -39,6 +41,9 @@ pub fn run_test(package: &str, path: &str, options: &TestOptions, body: &(dyn Fn
     }
     if let Some(jobs) = options.jobs {
         checker = checker.jobs(usize::try_from(jobs).unwrap_or(usize::MAX));
+    }
+    if let Some(check) = options.race_check {
+        checker = checker.race_check(check);
     }
     checker.check(&crate::explore::replay_of_test(package, name), body);
 }

@@ -46,6 +46,33 @@ fn a_mutant_is_switched_on() {
     assert!(!holdup::mutant::is("attribute.bug"), "the bug is on");
 }
 
+/// Two tasks that change plain memory with nothing between them.
+fn race() {
+    let word = 0_u64;
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| holdup::memory::write((&raw const word).cast(), size_of_val(&word)));
+        }
+    });
+}
+
+#[holdup::test]
+#[should_panic(expected = "data-race")]
+fn races_are_looked_for() {
+    race();
+}
+
+#[holdup::test(race_check = true)]
+#[should_panic(expected = "data-race")]
+fn races_are_looked_for_where_that_is_asked() {
+    race();
+}
+
+#[holdup::test(race_check = false)]
+fn races_can_be_let_pass() {
+    race();
+}
+
 #[holdup::test(max_steps = 100)]
 #[should_panic(expected = "step-limit")]
 fn an_endless_execution_fails() {

@@ -1,7 +1,8 @@
 //! Allocation: a buffer for a page, the one that has it or another.
 //!
-//! On a hit the buffer is pinned under the shared partition lock. On a miss a victim is found
-//! first, then mapped under the exclusive one, unless somebody brought the page in meanwhile.
+//! On a hit the buffer comes pinned from [`lookup`](super::lookup). On a miss a victim is found
+//! first, then mapped under the exclusive partition lock, unless somebody brought the page in
+//! meanwhile.
 //!
 //! Touches: mapping, tag, flags, usage count. Keeps: one buffer per page (I-MAP1, I-MAP2); nobody
 //! pins a buffer without a name (I-ID2), so the victim is still ours alone when it gets one.
@@ -10,48 +11,69 @@
 use super::error::BufferError;
 use super::header::Change;
 use super::mapping::Key;
+use super::ring::Ring;
 use super::session::Session;
-use super::state::{DIRTY, IO_IN_PROGRESS, PERMANENT, State, TAG_VALID, USAGE_ONE, VALID};
+use super::state::{
+    DIRTY, IO_IN_PROGRESS, PERMANENT, REFCOUNT_MASK, REFCOUNT_ONE, TAG_VALID, USAGE_ONE, VALID,
+};
 use crate::sync::{mutant, note};
 use crate::tag::BufferTag;
 
 impl Session<'_> {
     /// A pinned buffer with the tag of the page, and whether its bytes are good.
-    #[inline]
+    #[inline(always)]
     pub(super) fn alloc(&self, tag: BufferTag) -> Result<(u32, bool), BufferError> {
-        self.reserve_pin();
+        self.reserve_pin()?;
         let key = self.pool.mapping.key(tag);
-        let partition = self.pool.mapping.shared(key);
-        if let Some(buf_id) = partition.find(key) {
-            note!("finds page {} in buffer {buf_id}", tag.block);
-            let state = self.pin_found(buf_id, tag);
-            return Ok((buf_id, state.has(VALID)));
+        match self.look_up(tag, key) {
+            Some((buf_id, state)) => Ok((buf_id, state.has(VALID))),
+            None => self.alloc_miss(tag, key, None),
         }
-        drop(partition);
-        self.alloc_miss(tag, key)
     }
 
-    /// Pins what the mapping has; the caller holds the partition.
-    #[inline]
-    fn pin_found(&self, buf_id: u32, tag: BufferTag) -> State {
-        let state = self.pin(buf_id, false).expect("only a pin that skips invalid pages fails");
-        assert!(
-            state.has(TAG_VALID),
-            "I-MAP3: an entry points to a buffer with its tag, but buffer {buf_id} of {tag} has none"
-        );
-        state
+    /// As [`Session::alloc`], for a scan with a ring. Looks up with the lock.
+    pub(super) fn alloc_with(
+        &self,
+        tag: BufferTag,
+        ring: &mut Ring,
+    ) -> Result<(u32, bool), BufferError> {
+        self.reserve_pin()?;
+        let key = self.pool.mapping.key(tag);
+        let partition = self.pool.mapping.shared(key);
+        if let Some(buf_id) = partition.find(key, &self.pool.descs) {
+            note!("finds page {} in buffer {buf_id}", tag.block);
+            return Ok((buf_id, self.pin_for_ring(buf_id).has(VALID)));
+        }
+        drop(partition);
+        self.alloc_miss(tag, key, Some(ring))
     }
 
     #[cold]
-    fn alloc_miss(&self, tag: BufferTag, key: Key) -> Result<(u32, bool), BufferError> {
-        let buf_id = self.victim()?;
-        self.reserve_pin();
+    fn alloc_miss(
+        &self,
+        tag: BufferTag,
+        key: Key,
+        mut ring: Option<&mut Ring>,
+    ) -> Result<(u32, bool), BufferError> {
+        let buf_id = self.victim(ring.as_deref_mut())?;
+        if let Err(error) = self.reserve_pin() {
+            self.unpin(buf_id);
+            return Err(error);
+        }
         let mut partition = self.pool.mapping.exclusive(key);
-        let existing = partition.find(key).filter(|_| !mutant::is("alloc.no_collision_check"));
+        let existing = match mutant::is("alloc.no_collision_check") {
+            true => None,
+            false => partition.find(key, &self.pool.descs),
+        };
         if let Some(existing) = existing {
             note!("finds page {} in buffer {existing}", tag.block);
             self.unpin(buf_id);
-            let state = self.pin_found(existing, tag);
+            // It has no page, so let it be found soon.
+            self.pool.push_free(buf_id);
+            let state = match ring {
+                Some(_) => self.pin_for_ring(existing),
+                None => self.pin_found(existing, tag),
+            };
             return Ok((existing, state.has(VALID)));
         }
         partition.insert(key, buf_id);
@@ -64,8 +86,9 @@ impl Session<'_> {
         let header = self.lock_header(buf_id);
         let state = header.state();
         let pins = state.refcount();
+        let resets = mutant::is("alloc.reset_refcount_on_retag");
         assert!(
-            pins == 1,
+            pins == 1 || resets,
             "I-ID2: nobody pins a nameless frame, but buffer {buf_id} had {pins} pins"
         );
         assert!(
@@ -77,6 +100,11 @@ impl Session<'_> {
         self.pool.ghosts.tag_changed(buf_id, Some(tag), 1);
         // Nothing to unset: a buffer without a page has no flags, and no points of usage.
         let set = TAG_VALID | USAGE_ONE | PERMANENT;
+        if resets {
+            let set = set | REFCOUNT_ONE;
+            header.unlock_with(Change { unset: REFCOUNT_MASK, set, pins: 0 });
+            return;
+        }
         header.unlock_with(Change { set, ..Change::default() });
     }
 }

@@ -13,7 +13,7 @@ use super::error::BufferError;
 use super::header::{Change, Header};
 use super::session::Session;
 use super::state::PIN_COUNT_WAITER;
-use crate::sync::{Ordering, mutant, note};
+use crate::sync::{Ordering, fault, mutant, note};
 
 const CLEAR_WAITER: Change = Change { unset: PIN_COUNT_WAITER, set: 0, pins: 0 };
 const SET_WAITER: Change = Change { unset: 0, set: PIN_COUNT_WAITER, pins: 0 };
@@ -44,9 +44,21 @@ impl Session<'_> {
                 break;
             }
             self.unlock_content(buf_id);
+            if mutant::is("cv.reset_after_enqueue") {
+                self.slot().latch.reset();
+            }
             note!("sleeps until buffer {buf_id} has no other pin");
-            self.slot().latch.wait();
-            self.forget_waiter(buf_id);
+            let cancelled = self.slot().latch.wait() || fault::cancelled();
+            if cancelled && mutant::is("cleanup.cancel_keeps_flag") {
+                return Err(BufferError::Cancelled);
+            }
+            if !mutant::is("cleanup.keep_flag") {
+                self.forget_waiter(buf_id);
+            }
+            if cancelled {
+                note!("gives up waiting for buffer {buf_id}");
+                return Err(BufferError::Cancelled);
+            }
         }
         note!("has the cleanup lock of buffer {buf_id}");
         Ok(())

@@ -86,13 +86,11 @@ impl Session<'_> {
 
     /// The content lock this session has on the buffer.
     pub(super) fn content_lock(&self, buf_id: u32) -> Option<LockMode> {
-        self.refs.borrow_mut().get(buf_id).and_then(|entry| entry.lock)
+        self.refs.lock(buf_id)
     }
 
     fn set_content_lock(&self, buf_id: u32, mode: Option<LockMode>) {
-        let mut refs = self.refs.borrow_mut();
-        let entry = refs.get(buf_id).expect("I-LK2: who locks content has the buffer pinned");
-        entry.lock = mode;
+        self.refs.set_lock(buf_id, mode);
     }
 
     /// Waits for the content lock of a buffer that this session has pinned and not locked.
@@ -105,7 +103,8 @@ impl Session<'_> {
         while !self.attempt(buf_id, mode) {
             self.queue(buf_id, mode);
             // The lock may have been released before we stood in the queue.
-            if self.attempt(buf_id, mode) {
+            let look_again = !mutant::is("lwlock.no_recheck_after_queue");
+            if look_again && self.attempt(buf_id, mode) {
                 absorbed += self.leave_queue(buf_id);
                 break;
             }
@@ -182,7 +181,7 @@ impl Session<'_> {
             panic!("I-LK2: only the owner unlocks, but buffer {buf_id} was not locked by it");
         };
         self.set_content_lock(buf_id, None);
-        self.refs.borrow_mut().remove_one(buf_id);
+        self.refs.remove_one(buf_id);
         let left = self.subtract(buf_id, mode.value() + REFCOUNT_ONE);
         self.pool.ghosts.unlocked(buf_id, mode);
         note!("unlocks the content of buffer {buf_id}");
@@ -264,6 +263,9 @@ impl Session<'_> {
     }
 
     fn allow_wake_ups(&self, buf_id: u32) {
+        if mutant::is("lwlock.no_release_ok") {
+            return;
+        }
         self.lock_word_of(buf_id).fetch_and(!LOCK_WAKE_IN_PROGRESS, Ordering::AcqRel);
     }
 

@@ -5,18 +5,41 @@
 //! start from. The sleep grows by a random factor between 1 and 2 up to a second and then begins
 //! anew, so that a holder of low priority gets to run in the end.
 //!
-//! Touches: the session's own estimate. Keeps: after 1000 sleeps the lock is stuck, and we panic.
+//! Touches: the session's own estimate. Keeps: after 1000 whole sleeps the lock is stuck, and we panic.
 //! Source: `s_lock.c` of PostgreSQL.
 
 use super::session::Session;
-use crate::sync::{Backoff, Duration, note, sleep, spin_loop};
+use crate::sync::{
+    Backoff, Condvar, Duration, Instant, Mutex, lock, mutant, note, spin_loop, wait_for,
+};
 
 pub(super) const MIN_SPINS_PER_DELAY: u32 = 10;
-pub(super) const DEFAULT_SPINS_PER_DELAY: u32 = 100;
 pub(super) const MAX_SPINS_PER_DELAY: u32 = 1000;
-const NUM_DELAYS: u32 = 1000;
 const MIN_DELAY_US: u64 = 1_000;
 const MAX_DELAY_US: u64 = 1_000_000;
+
+/// A sleep that signals cut short, as they do a process's. It goes on until its time is over: a sleep
+/// that counts as whole when it was not makes a lock look stuck whose holder only waits for the
+/// processor (B74).
+#[derive(Debug, Default)]
+pub(super) struct Nap {
+    mutex: Mutex<()>,
+    /// Nobody notifies it.
+    signal: Condvar,
+}
+
+impl Nap {
+    fn sleep(&self, time: Duration) {
+        let start = Instant::now();
+        let mut guard = lock(&self.mutex);
+        while let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+            guard = wait_for(&self.signal, guard, left);
+            if mutant::is("spin.count_interrupted_sleeps") {
+                break;
+            }
+        }
+    }
+}
 
 /// One wait for one spinlock.
 pub(super) struct SpinDelay<'s, 'p> {
@@ -55,15 +78,16 @@ impl Backoff for SpinDelay<'_, '_> {
         }
         self.delays += 1;
         let (what, buf_id) = (self.what, self.buf_id);
+        let most = self.session.pool.options.spin.delays;
         assert!(
-            self.delays <= NUM_DELAYS,
-            "stuck-spinlock: {what} of buffer {buf_id} not free after {NUM_DELAYS} delays"
+            self.delays <= most,
+            "stuck-spinlock: {what} of buffer {buf_id} not free after {most} delays"
         );
         if self.delay_us == 0 {
             self.delay_us = MIN_DELAY_US;
         }
         note!("backs off from {what} of buffer {buf_id}");
-        sleep(Duration::from_micros(self.delay_us));
+        self.session.nap.sleep(Duration::from_micros(self.delay_us));
         self.delay_us = longer(self.delay_us, self.session.fraction());
         self.spins = 0;
     }

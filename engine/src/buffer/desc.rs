@@ -5,44 +5,65 @@
 //! | tag | header lock, exclusive partition lock of the tag, and no pin but one's own | with a pin: freely; else header lock, or an unlocked look followed by a second one |
 //! | state | see [`state`](super::state) | a stale answer must be harmless, or header lock |
 //! | pin waiter | header lock | header lock |
+//! | link of the free list | strategy lock | strategy lock |
 //! | head, tail of the wait list | header lock (`Modern`), list lock (`Classic`) | as to change |
 //!
 //! The tag is five words, read and written one by one: who looks without lock or pin may see half
 //! of the old and half of the new one.
+//!
+//! A descriptor begins as zeroes: no page, no pin, nobody waiting. So a pool opens without touching
+//! them, and they come into memory as they are used.
+#![expect(unsafe_code, reason = "says that zeroes are a descriptor")]
 
 use super::state::{LOCKED, State};
-use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, spin_until};
+use super::zeroed::ZeroIsFirst;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, note, spin_until};
 use crate::tag::{BufferTag, RelationId};
 
 /// No session, and the end of a wait list.
 pub(crate) const NOBODY: u32 = u32::MAX;
-/// A tag word that is in no tag.
-const CLEARED: u32 = u32::MAX;
+/// What all words of a tag are when it is cleared. A tag's fork is counted from 1 there.
+const CLEARED: u32 = 0;
 
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct BufferDesc {
     pub(super) state: AtomicU64,
     tag: [AtomicU32; 5],
     pub(super) pin_waiter: AtomicU32,
     /// The content lock of the classic profile. Unused in the modern one.
     pub(super) content: AtomicU64,
-    pub(super) head: AtomicU32,
-    pub(super) tail: AtomicU32,
+    pub(super) head: Link,
+    pub(super) tail: Link,
+    /// See [`free_list`](super::free_list); zero is not on the list.
+    pub(super) free_link: AtomicU32,
+}
+
+// SAFETY:
+// - valid: every field is an atomic integer, or a `Link`, which is one;
+// - no destructor, and a line of the cache is what it is aligned to;
+// - first: no page, no flags, no pins, an empty wait list, not on the free list.
+unsafe impl ZeroIsFirst for BufferDesc {}
+
+/// The id of a session in a list, or [`NOBODY`]; zero is nobody.
+#[derive(Debug)]
+pub(super) struct Link(AtomicU32);
+
+impl Link {
+    #[inline]
+    #[track_caller]
+    pub(super) fn load(&self, order: Ordering) -> u32 {
+        !self.0.load(order)
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn store(&self, id: u32, order: Ordering) {
+        self.0.store(!id, order);
+    }
 }
 
 impl BufferDesc {
-    pub(super) fn new() -> Self {
-        Self {
-            state: AtomicU64::new(0),
-            tag: [const { AtomicU32::new(CLEARED) }; 5],
-            pin_waiter: AtomicU32::new(NOBODY),
-            content: AtomicU64::new(0),
-            head: AtomicU32::new(NOBODY),
-            tail: AtomicU32::new(NOBODY),
-        }
-    }
-
     #[inline]
     #[track_caller]
     pub(super) fn load(&self) -> State {
@@ -66,6 +87,7 @@ impl BufferDesc {
             if current != old {
                 return Err(current);
             }
+            note!("compares, and has yet to store");
             self.state.store(new.0, Ordering::Release);
             return Ok(());
         }
@@ -84,7 +106,7 @@ impl BufferDesc {
     }
 
     /// Whether the tag is `tag`. Stops at the first word that differs.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tag_is(&self, tag: BufferTag) -> bool {
         let words = tag.words();
         // The block first: it is the word most likely to differ.

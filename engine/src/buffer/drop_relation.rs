@@ -14,7 +14,7 @@
 use super::error::BufferError;
 use super::options::DropStrategy;
 use super::session::Session;
-use crate::sync::note;
+use crate::sync::{mutant, note};
 use crate::tag::{Fork, RelationId};
 
 /// What a drop did.
@@ -59,6 +59,7 @@ impl Session<'_> {
             DropStrategy::Precheck => {
                 for buf_id in 0..self.pool.n_buffers() {
                     if self.pool.desc(buf_id).relation_is(relation) {
+                        note!("finds a page of its relation in buffer {buf_id}");
                         self.drop_if(buf_id, relation, None, &mut counts)?;
                     } else {
                         counts.frames_visited += 1;
@@ -82,7 +83,11 @@ impl Session<'_> {
         counts.header_locks += 1;
         let header = self.lock_header(buf_id);
         let tag = self.pool.desc(buf_id).read_tag().filter(|tag| tag.relation == relation);
-        match tag.filter(|tag| fork.is_none_or(|fork| tag.fork == fork)) {
+        let mut tag = tag.filter(|tag| fork.is_none_or(|fork| tag.fork == fork));
+        if fork.is_none() && mutant::is("drop.trust_unlocked_match") {
+            tag = self.pool.desc(buf_id).read_tag();
+        }
+        match tag {
             Some(tag) => {
                 let taken = self.invalidate(buf_id, tag, header)?;
                 counts.invalidations += u64::from(taken);

@@ -16,6 +16,12 @@ pub enum BufferError {
         /// Bytes asked for.
         len_bytes: usize,
     },
+    /// The memory to remember one more pin could not be had. Drop a guard and try again.
+    #[error("no memory for one more pin")]
+    PinMemory,
+    /// A request to cancel came while this waited. Nothing is left behind; try again if you like.
+    #[error("cancelled")]
+    Cancelled,
     /// A whole sweep met only pinned buffers. Drop a guard and try again.
     #[error("no unpinned buffers")]
     NoUnpinnedBuffers,

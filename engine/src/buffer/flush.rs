@@ -9,8 +9,9 @@
 //! Source: `FlushBuffer`, `SyncOneBuffer`, `FlushRelationBuffers` in PostgreSQL's `bufmgr.c`, without
 //! a log.
 
+use super::bgwriter::Synced;
 use super::error::BufferError;
-use super::header::Change;
+use super::header::{Change, Header};
 use super::io::Direction;
 use super::session::Session;
 use super::state::{DIRTY, JUST_DIRTIED, LOCKED, State, VALID};
@@ -26,7 +27,7 @@ impl Session<'_> {
         let mut old = desc.load();
         loop {
             // The end of a write decides from the flags under the header lock, so we wait for it.
-            if old.has(LOCKED) {
+            if old.has(LOCKED) && !mutant::is("dirty.ignore_locked") {
                 old = self.wait_header_unlocked(buf_id);
                 continue;
             }
@@ -48,9 +49,7 @@ impl Session<'_> {
             let header = self.lock_header(buf_id);
             header.unlock_with(Change { unset: JUST_DIRTIED, ..Change::default() });
         }
-        let Some(tag) = self.pool.desc(buf_id).read_tag() else {
-            panic!("I-ID1: a pinned buffer keeps its tag, but buffer {buf_id} lost it");
-        };
+        let tag = self.pinned_tag(buf_id);
         note!("flushes buffer {buf_id}");
         let mut scratch = self.scratch.borrow_mut();
         scratch.resize(self.pool.options.page_size, 0);
@@ -86,20 +85,63 @@ impl Session<'_> {
 
     /// As [`Session::flush`], if `wanted` of the buffer under its header lock.
     fn flush_if(&self, buf_id: u32, wanted: impl FnOnce(u32) -> bool) -> Result<bool, BufferError> {
-        self.reserve_pin();
+        if !mutant::is("priv.insert_under_hdr") {
+            self.reserve_pin()?;
+        }
         let header = self.lock_header(buf_id);
         let state = header.state();
         if !state.has(VALID) || !state.has(DIRTY) || !wanted(buf_id) {
             header.unlock();
             return Ok(false);
         }
+        self.pin_and_flush(buf_id, header)
+    }
+
+    /// Writes the page in a buffer out if it is valid and dirty; with `skip_recent`, only if nobody
+    /// has it pinned and it has no point of usage.
+    pub(super) fn sync_buffer(
+        &self,
+        buf_id: u32,
+        skip_recent: bool,
+    ) -> Result<Synced, BufferError> {
+        self.reserve_pin()?;
+        let header = self.lock_header(buf_id);
+        let state = header.state();
+        let is_reusable = state.refcount() == 0 && state.usage() == 0;
+        let is_skipped = skip_recent && !is_reusable;
+        if is_skipped || !state.has(VALID) || !state.has(DIRTY) {
+            header.unlock();
+            return Ok(Synced { is_reusable, written: false });
+        }
+        let written = self.pin_and_flush(buf_id, header)?;
+        Ok(Synced { is_reusable, written })
+    }
+
+    /// Writes the page out in the buffer of a locked header. Pins and unlocks in one step: between
+    /// the two, the buffer could be given another page, or none.
+    fn pin_and_flush(&self, buf_id: u32, header: Header<'_>) -> Result<bool, BufferError> {
         if self.pin_count(buf_id) > 0 {
             header.unlock();
             self.pin_again(buf_id);
+        } else if mutant::is("sync.pin_after_unlock") {
+            header.unlock();
+            note!("has yet to pin buffer {buf_id}");
+            self.pin(buf_id, false);
         } else {
             self.pin_locked(buf_id, header);
         }
-        self.lock_content(buf_id, self.write_out_mode());
+        let mode = self.write_out_mode();
+        if mutant::is("flush.no_lock") {
+            let flushed = self.flush_locked(buf_id);
+            self.unpin(buf_id);
+            return flushed;
+        }
+        if !mutant::is("checkpoint.skip_locked") {
+            self.lock_content(buf_id, mode);
+        } else if !self.try_lock_content(buf_id, mode) {
+            self.unpin(buf_id);
+            return Ok(false);
+        }
         let flushed = self.flush_locked(buf_id);
         self.unlock_content(buf_id);
         self.unpin(buf_id);

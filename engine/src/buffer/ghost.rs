@@ -12,7 +12,11 @@ use crate::sync::ghost::{Mutex, PoisonError};
 use crate::tag::BufferTag;
 
 #[derive(Debug)]
-pub(super) struct Ghosts(Box<[Mutex<Ghost>]>);
+pub(super) struct Ghosts {
+    buffers: Box<[Mutex<Ghost>]>,
+    /// Pins given back so far in the pool: the clock of the books.
+    unpins: Mutex<u64>,
+}
 
 /// What should be true of one buffer.
 #[derive(Debug, Default)]
@@ -22,6 +26,9 @@ struct Ghost {
     incarnation: u64,
     /// Sessions with a pin.
     pins: u32,
+    /// When the last of them left, in pins given back so far in the pool; 0 if there never was one.
+    unpinned_at: u64,
+    usage: u32,
     /// The session that reads or writes the page.
     io_owner: Option<u32>,
     sharers: u32,
@@ -31,17 +38,27 @@ struct Ghost {
 
 impl Ghosts {
     pub(super) fn new(n_buffers: u32) -> Self {
-        Self((0..n_buffers).map(|_| Mutex::default()).collect())
+        Self {
+            buffers: (0..n_buffers).map(|_| Mutex::default()).collect(),
+            unpins: Mutex::default(),
+        }
     }
 
     /// Runs `f` on the books of a buffer, if books are kept.
     #[inline]
     fn with<R>(&self, buf_id: u32, f: impl FnOnce(&mut Ghost) -> R) -> Option<R> {
-        if self.0.is_empty() {
+        if self.buffers.is_empty() {
             return None;
         }
-        let ghost = &self.0[buf_id as usize];
+        let ghost = &self.buffers[buf_id as usize];
         Some(f(&mut ghost.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Whether books are kept. Asked first on the paths of a pin, with the entry apart: what an
+    /// entry is given would otherwise be put in memory for nothing.
+    #[inline(always)]
+    fn are_kept(&self) -> bool {
+        !self.buffers.is_empty()
     }
 
     /// The tag is written, or cleared, by a session that has `own` pins on the buffer: 1 or, in a
@@ -55,48 +72,123 @@ impl Ghosts {
                  {others} such pins"
             );
             ghost.tag = tag;
+            ghost.usage = u32::from(tag.is_some());
             ghost.incarnation += 1;
         });
     }
 
-    pub(super) fn incarnation(&self, buf_id: u32) -> u64 {
-        self.with(buf_id, |ghost| ghost.incarnation).unwrap_or(0)
+    /// Which page in the life of the buffer it has, for a session that pinned it for `tag`.
+    #[inline(always)]
+    pub(super) fn identify(&self, buf_id: u32, tag: BufferTag) -> u64 {
+        if self.are_kept() { self.identify_in_books(buf_id, tag) } else { 0 }
     }
 
-    pub(super) fn check_identity(&self, buf_id: u32, tag: BufferTag, incarnation: u64) {
-        self.with(buf_id, |ghost| {
-            let found = ghost.tag.map_or("no page".to_owned(), |tag| tag.to_string());
-            let same = ghost.tag == Some(tag) && ghost.incarnation == incarnation;
+    #[cold]
+    fn identify_in_books(&self, buf_id: u32, tag: BufferTag) -> u64 {
+        let incarnation = self.with(buf_id, |ghost| {
             assert!(
-                same,
-                "I-ID1: the tag of a pinned buffer does not change, but buffer {buf_id} was pinned \
-                 for {tag} and has {found}"
+                ghost.tag == Some(tag),
+                "I-ID1: a pinned buffer keeps its tag, but buffer {buf_id}, pinned for {tag}, has {}",
+                ghost.name()
+            );
+            ghost.incarnation
+        });
+        incarnation.unwrap_or(0)
+    }
+
+    #[inline(always)]
+    pub(super) fn check_identity(&self, buf_id: u32, incarnation: u64) {
+        if self.are_kept() {
+            self.check_identity_in_books(buf_id, incarnation);
+        }
+    }
+
+    #[cold]
+    fn check_identity_in_books(&self, buf_id: u32, incarnation: u64) {
+        self.with(buf_id, |ghost| {
+            assert!(
+                ghost.incarnation == incarnation,
+                "I-ID1: a pinned buffer keeps its tag, but buffer {buf_id}, pinned for another page, \
+                 has {}",
+                ghost.name()
             );
         });
     }
 
     /// A session got its first pin; `left` is the word it left behind.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pinned(&self, buf_id: u32, left: State) {
-        self.with(buf_id, |ghost| {
-            ghost.pins += 1;
-            ghost.check_pins(buf_id, left);
-        });
+        if self.are_kept() {
+            self.pins_changed(buf_id, 1, left);
+        }
     }
 
     /// A session gave back its last pin; `left` is the word it left behind.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unpinned(&self, buf_id: u32, left: State) {
+        if self.are_kept() {
+            self.pins_changed(buf_id, -1, left);
+        }
+    }
+
+    #[cold]
+    fn pins_changed(&self, buf_id: u32, by: i32, left: State) {
         self.with(buf_id, |ghost| {
-            ghost.pins = ghost.pins.saturating_sub(1);
-            ghost.check_pins(buf_id, left);
+            ghost.pins = ghost.pins.saturating_add_signed(by);
+            if ghost.pins == 0 {
+                ghost.unpinned_at = self.tick();
+            }
+            ghost.check(buf_id, left);
         });
     }
 
     /// The word is stored as a whole: `left`.
     #[inline]
     pub(super) fn stored(&self, buf_id: u32, left: State) {
-        self.with(buf_id, |ghost| ghost.check_pins(buf_id, left));
+        self.with(buf_id, |ghost| ghost.check(buf_id, left));
+    }
+
+    /// As [`Ghosts::pinned`], by a pin that earns the buffer a point of usage, up to `limit`.
+    #[inline(always)]
+    pub(super) fn used(&self, buf_id: u32, limit: u64, left: State) {
+        if self.are_kept() {
+            self.add_usage(buf_id, limit, left);
+        }
+    }
+
+    #[cold]
+    fn add_usage(&self, buf_id: u32, limit: u64, left: State) {
+        self.with(buf_id, |ghost| ghost.usage += u32::from(u64::from(ghost.usage) < limit));
+        self.pins_changed(buf_id, 1, left);
+    }
+
+    /// The clock hand takes a point of usage.
+    pub(super) fn aged(&self, buf_id: u32) {
+        self.with(buf_id, |ghost| ghost.usage = ghost.usage.saturating_sub(1));
+    }
+
+    /// Now, for [`Ghosts::check_each_was_pinned`].
+    pub(super) fn now(&self) -> u64 {
+        if self.buffers.is_empty() { 0 } else { self.tick() }
+    }
+
+    /// A sweep that began at `since` says that it met pinned buffers only.
+    pub(super) fn check_each_was_pinned(&self, since: u64) {
+        for buf_id in 0..self.buffers.len() as u32 {
+            self.with(buf_id, |ghost| {
+                assert!(
+                    ghost.pins > 0 || ghost.unpinned_at > since,
+                    "I-PR3: who is told that every buffer is pinned came by each while it was, but \
+                     buffer {buf_id} was not all the time"
+                );
+            });
+        }
+    }
+
+    fn tick(&self) -> u64 {
+        let mut unpins = self.unpins.lock().unwrap_or_else(PoisonError::into_inner);
+        *unpins += 1;
+        *unpins
     }
 
     /// A session gets the cleanup lock. The header is locked, so nobody pins the buffer now.
@@ -155,6 +247,20 @@ impl Ghosts {
 }
 
 impl Ghost {
+    fn name(&self) -> String {
+        self.tag.map_or("no page".to_owned(), |tag| tag.to_string())
+    }
+
+    fn check(&self, buf_id: u32, left: State) {
+        self.check_pins(buf_id, left);
+        let (counted, usage) = (left.usage(), self.usage);
+        assert!(
+            counted == usage,
+            "I-REF5: usage counts pins up to 5, or up to 1 for a ring, but buffer {buf_id} counted \
+             {counted} for {usage}"
+        );
+    }
+
     fn check_pins(&self, buf_id: u32, left: State) {
         let (counted, pins) = (left.refcount(), self.pins);
         assert!(

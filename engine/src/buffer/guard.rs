@@ -9,6 +9,7 @@ use super::error::BufferError;
 use super::locked::LockedPage;
 use super::session::{Session, is_dying};
 use crate::page::HEADER_SIZE;
+use crate::sync::mutant;
 use crate::tag::BufferTag;
 
 /// A pinned buffer: until this is dropped, the buffer keeps its page.
@@ -17,18 +18,16 @@ use crate::tag::BufferTag;
 pub struct Pin<'s, 'p> {
     pub(super) session: &'s Session<'p>,
     pub(super) buf_id: u32,
-    pub(super) tag: BufferTag,
-    /// Which page in the life of the buffer this is, if anybody counts.
+    /// Which page in the life of the buffer this is, if anybody counts. What the page is called is
+    /// in the descriptor: a value of three words is given back in registers.
     pub(super) incarnation: u64,
 }
 
 impl<'s, 'p> Pin<'s, 'p> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(session: &'s Session<'p>, buf_id: u32, tag: BufferTag) -> Self {
-        let incarnation = session.pool.ghosts.incarnation(buf_id);
-        let pin = Self { session, buf_id, tag, incarnation };
-        pin.check_identity();
-        pin
+        let incarnation = session.pool.ghosts.identify(buf_id, tag);
+        Self { session, buf_id, incarnation }
     }
 
     /// Which buffer. Worth remembering for [`Session::read_recent`].
@@ -40,14 +39,14 @@ impl<'s, 'p> Pin<'s, 'p> {
     /// The page it was pinned for.
     #[must_use]
     pub fn tag(&self) -> BufferTag {
-        self.tag
+        self.session.pinned_tag(self.buf_id)
     }
 
     /// Panics with rule I-ID1 if the buffer has another page now. Looks at the ghosts only, so it
     /// costs no scheduling point, and does nothing where none are kept.
-    #[inline]
+    #[inline(always)]
     pub fn check_identity(&self) {
-        self.session.pool.ghosts.check_identity(self.buf_id, self.tag, self.incarnation);
+        self.session.pool.ghosts.check_identity(self.buf_id, self.incarnation);
     }
 
     /// Another pin on the same buffer.
@@ -121,7 +120,7 @@ impl<'s, 'p> Pin<'s, 'p> {
 }
 
 impl Drop for Pin<'_, '_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if is_dying() {
             return;
@@ -132,11 +131,19 @@ impl Drop for Pin<'_, '_> {
 }
 
 impl Session<'_> {
+    /// The name of the page in a buffer that this session has pinned.
+    pub(super) fn pinned_tag(&self, buf_id: u32) -> BufferTag {
+        match self.pool.desc(buf_id).read_tag() {
+            Some(tag) => tag,
+            None => panic!("I-ID1: a pinned buffer keeps its tag, but buffer {buf_id} lost it"),
+        }
+    }
+
     /// The page in a buffer whose content this session has locked, header and all.
     #[track_caller]
     pub(super) fn page(&self, buf_id: u32) -> &[u8] {
         assert!(
-            self.content_lock(buf_id).is_some(),
+            self.content_lock(buf_id).is_some() || mutant::is("flush.no_lock"),
             "I-LK7: bytes are read under the content lock, but buffer {buf_id} was not locked"
         );
         let blocks = &self.pool.blocks;

@@ -15,23 +15,43 @@ use super::state::{
 };
 use crate::sync::{Condvar, Mutex, lock, name, note, wait};
 
+/// Most conditions a pool has. Buffers of a larger pool share them, and a waiter may be woken for
+/// the I/O on another buffer, which it finds out; PostgreSQL has one a buffer, and touches all of
+/// them when it starts.
+const MOST_CONDITIONS: u32 = 1024;
+
+/// Where sessions wait for the I/O on buffers.
+#[derive(Debug)]
+pub(super) struct IoConditions(Box<[IoCondition]>);
+
 /// Where sessions wait for the I/O on one buffer. The number is how many do.
 #[derive(Debug, Default)]
-pub(super) struct IoCondition {
+struct IoCondition {
     waiters: Mutex<u32>,
     ended: Condvar,
 }
 
-impl IoCondition {
-    /// Names the parts in timelines. Called when it does not move any more.
-    pub(super) fn name(&self, _buf_id: usize) {
-        name!(&self.waiters, "I/O waiters of buffer {_buf_id}");
-        name!(&self.ended, "end of the I/O on buffer {_buf_id}");
+impl IoConditions {
+    pub(super) fn new(n_buffers: u32) -> Self {
+        Self((0..n_buffers.min(MOST_CONDITIONS)).map(|_| IoCondition::default()).collect())
     }
 
-    /// How many sessions sleep here. For checkers.
-    pub(super) fn waiters(&self) -> u32 {
-        *lock(&self.waiters)
+    /// Names the parts in timelines. Called when they do not move any more.
+    pub(super) fn name(&self) {
+        for (_buf_id, _condition) in self.0.iter().enumerate() {
+            name!(&_condition.waiters, "I/O waiters of buffer {_buf_id}");
+            name!(&_condition.ended, "end of the I/O on buffer {_buf_id}");
+        }
+    }
+
+    fn of(&self, buf_id: u32) -> &IoCondition {
+        &self.0[buf_id as usize % self.0.len()]
+    }
+
+    /// How many sessions sleep for the I/O on a buffer, or on one it shares the condition with. For
+    /// checkers.
+    pub(super) fn waiters(&self, buf_id: u32) -> u32 {
+        *lock(&self.of(buf_id).waiters)
     }
 }
 
@@ -110,7 +130,7 @@ impl Session<'_> {
         }
         self.pool.ghosts.io_ended(buf_id, self.id);
         let left = header.unlock_with(Change { unset, set, pins: 0 });
-        let condition = &self.pool.io[buf_id as usize];
+        let condition = self.pool.io.of(buf_id);
         // With the lock, nobody is between looking at the flag and sleeping.
         drop(lock(&condition.waiters));
         condition.ended.notify_all();
@@ -119,7 +139,7 @@ impl Session<'_> {
 
     /// Waits until no I/O is in progress on a buffer.
     pub(super) fn wait_io(&self, buf_id: u32) {
-        let condition = &self.pool.io[buf_id as usize];
+        let condition = self.pool.io.of(buf_id);
         let mut waiters = lock(&condition.waiters);
         loop {
             let header = self.lock_header(buf_id);

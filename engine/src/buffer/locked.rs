@@ -16,7 +16,6 @@ use crate::tag::BufferTag;
 pub struct LockedPage<'s, 'p> {
     pub(super) session: &'s Session<'p>,
     pub(super) buf_id: u32,
-    tag: BufferTag,
     incarnation: u64,
 }
 
@@ -37,10 +36,10 @@ impl<'s, 'p> Pin<'s, 'p> {
 impl<'s, 'p> LockedPage<'s, 'p> {
     /// Of a pin whose content this session has locked.
     pub(super) fn locked(pin: Pin<'s, 'p>) -> Self {
-        let Pin { session, buf_id, tag, incarnation } = pin;
+        let Pin { session, buf_id, incarnation } = pin;
         // The pin lives on in the new value, which gives it back.
         std::mem::forget(pin);
-        Self { session, buf_id, tag, incarnation }
+        Self { session, buf_id, incarnation }
     }
 
     /// Which buffer.
@@ -52,7 +51,7 @@ impl<'s, 'p> LockedPage<'s, 'p> {
     /// The page it was pinned for.
     #[must_use]
     pub fn tag(&self) -> BufferTag {
-        self.tag
+        self.session.pinned_tag(self.buf_id)
     }
 
     /// The page's bytes, after its header.
@@ -78,7 +77,7 @@ impl<'s, 'p> LockedPage<'s, 'p> {
     }
 
     pub(super) fn check_identity(&self) {
-        self.session.pool.ghosts.check_identity(self.buf_id, self.tag, self.incarnation);
+        self.session.pool.ghosts.check_identity(self.buf_id, self.incarnation);
     }
 }
 

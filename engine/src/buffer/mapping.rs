@@ -2,16 +2,22 @@
 //!
 //! The table is cut into partitions, each with its own lock; a page belongs to the partition its
 //! hash names. Look up with a shared hold, insert and remove with an exclusive one. A buffer found
-//! must be pinned before its partition is let go, or it may have another page by then (I-MAP6).
+//! must be pinned before its partition is let go, or it may have another page by then (I-MAP6). How
+//! one looks without a hold is in [`lookup`](super::lookup).
+//!
+//! The locks are on lines of the cache of their own, since each is written by every look.
 //!
 //! Rank: partition lock before header lock, never after (B07).
 //! Source: `buf_table.c` of PostgreSQL.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 
+use crossbeam_utils::CachePadded;
 use foldhash::fast::FixedState;
 
+use super::BufferError;
+use super::buckets::{Buckets, Place};
+use super::desc::BufferDesc;
 use crate::sync::hold::{self, HoldKind, Rules};
 use crate::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, name};
 use crate::tag::BufferTag;
@@ -20,38 +26,23 @@ static PARTITION_LOCK: HoldKind = HoldKind::new("partition lock", Rules::NONE);
 
 #[derive(Debug)]
 pub(super) struct Mapping {
-    partitions: Box<[RwLock<Entries>]>,
+    partitions: Box<[CachePadded<RwLock<()>>]>,
+    buckets: Buckets,
     hasher: FixedState,
 }
 
-type Entries = HashMap<Key, u32, BuildHasherDefault<Hashed>>;
-
-/// A tag and its hash, which is computed once and chooses partition and place.
+/// A page and where its entry belongs, which is computed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    hash: u64,
     tag: BufferTag,
+    partition: u32,
+    place: Place,
 }
 
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-/// Takes a hash for what it is.
-#[derive(Debug, Default)]
-pub(super) struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        unreachable!("a key writes one u64, not {} bytes", bytes.len());
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+impl Key {
+    /// Where the entry belongs.
+    pub(super) fn place(self) -> Place {
+        self.place
     }
 }
 
@@ -60,6 +51,7 @@ impl Hasher for Hashed {
 struct Hold(usize);
 
 impl Drop for Hold {
+    #[inline]
     fn drop(&mut self) {
         hold::end(self.0);
     }
@@ -67,91 +59,110 @@ impl Drop for Hold {
 
 /// A partition nobody changes while this lives.
 pub(super) struct SharedPartition<'a> {
+    buckets: &'a Buckets,
     _hold: Hold,
-    entries: RwLockReadGuard<'a, Entries>,
+    _lock: RwLockReadGuard<'a, ()>,
 }
 
 /// A partition that is ours alone while this lives.
 pub(super) struct ExclusivePartition<'a> {
+    buckets: &'a Buckets,
     _hold: Hold,
-    entries: RwLockWriteGuard<'a, Entries>,
+    _lock: RwLockWriteGuard<'a, ()>,
 }
 
 impl Mapping {
-    pub(super) fn new(partitions: u32, n_buffers: u32) -> Self {
-        // Growing a table takes its lock for longer, so each begins with room for its share.
-        let room = (n_buffers / partitions * 2) as usize + 2;
-        let partition =
-            |_| RwLock::new(Entries::with_capacity_and_hasher(room, Default::default()));
+    pub(super) fn new(
+        partitions: u32,
+        n_buffers: u32,
+        huge_pages: bool,
+    ) -> Result<Self, BufferError> {
         let mapping = Self {
-            partitions: (0..partitions).map(partition).collect(),
+            partitions: (0..partitions).map(|_| CachePadded::new(RwLock::new(()))).collect(),
+            buckets: Buckets::new(partitions, n_buffers, huge_pages)?,
             hasher: FixedState::default(),
         };
         for (_i, partition) in mapping.partitions.iter().enumerate() {
-            name!(partition, "partition {_i}");
+            name!(&**partition, "partition {_i}");
         }
-        mapping
+        Ok(mapping)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn key(&self, tag: BufferTag) -> Key {
-        Key { hash: self.hasher.hash_one(tag), tag }
+        let BufferTag { relation, fork, block } = tag;
+        // Two words are one step of the hash. Only tablespaces a billion apart share theirs.
+        let tablespace = u64::from(relation.tablespace) ^ (fork as u64) << 30;
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u64(tablespace << 32 | u64::from(relation.database));
+        hasher.write_u64(u64::from(relation.number) << 32 | u64::from(block));
+        let hash = hasher.finish();
+        let partition = (((hash >> 32) * self.partitions.len() as u64) >> 32) as u32;
+        Key { tag, partition, place: self.buckets.place(partition, hash) }
     }
 
-    fn partition(&self, key: Key) -> &RwLock<Entries> {
-        // The table takes its place from the low bits and its short hash from the top seven.
-        &self.partitions[(key.hash >> 32) as usize % self.partitions.len()]
-    }
-
-    #[inline]
+    #[inline(always)]
     pub(super) fn shared(&self, key: Key) -> SharedPartition<'_> {
-        let partition = self.partition(key);
-        let entries = partition.read().unwrap_or_else(PoisonError::into_inner);
-        SharedPartition { _hold: begin(partition), entries }
+        let partition = &*self.partitions[key.partition as usize];
+        let lock = partition.read().unwrap_or_else(PoisonError::into_inner);
+        SharedPartition { buckets: &self.buckets, _hold: begin(partition), _lock: lock }
     }
 
     pub(super) fn exclusive(&self, key: Key) -> ExclusivePartition<'_> {
-        let partition = self.partition(key);
-        let entries = partition.write().unwrap_or_else(PoisonError::into_inner);
-        ExclusivePartition { _hold: begin(partition), entries }
+        let partition = &*self.partitions[key.partition as usize];
+        let lock = partition.write().unwrap_or_else(PoisonError::into_inner);
+        ExclusivePartition { buckets: &self.buckets, _hold: begin(partition), _lock: lock }
+    }
+
+    /// The buffer that has the page, or had it, or none although one has it: nothing is locked.
+    #[inline(always)]
+    pub(super) fn find_unlocked(&self, key: Key, descs: &[BufferDesc]) -> Option<u32> {
+        find(&self.buckets, key, descs)
     }
 
     /// Every entry, partition by partition. For checkers.
-    pub(super) fn entries(&self) -> Vec<(BufferTag, u32)> {
+    pub(super) fn entries(&self) -> Vec<(Place, u32)> {
         let mut all = Vec::new();
-        for partition in &self.partitions {
-            let entries = partition.read().unwrap_or_else(PoisonError::into_inner);
-            all.extend(entries.iter().map(|(key, &buf_id)| (key.tag, buf_id)));
+        for (i, partition) in (0..).zip(&self.partitions) {
+            let _lock = partition.read().unwrap_or_else(PoisonError::into_inner);
+            all.extend(self.buckets.entries(i));
         }
-        all.sort_unstable();
         all
     }
 }
 
-fn begin(partition: &RwLock<Entries>) -> Hold {
+fn begin(partition: &RwLock<()>) -> Hold {
     let object = std::ptr::from_ref(partition).addr();
     hold::begin(&PARTITION_LOCK, object);
     Hold(object)
 }
 
+#[inline(always)]
+fn find(buckets: &Buckets, key: Key, descs: &[BufferDesc]) -> Option<u32> {
+    buckets.find(key.place, |buf_id| descs[buf_id as usize].tag_is(key.tag))
+}
+
 impl SharedPartition<'_> {
-    #[inline]
-    pub(super) fn find(&self, key: Key) -> Option<u32> {
-        self.entries.get(&key).copied()
+    /// The buffer with the page; `descs` are all there are.
+    #[inline(always)]
+    pub(super) fn find(&self, key: Key, descs: &[BufferDesc]) -> Option<u32> {
+        find(self.buckets, key, descs)
     }
 }
 
 impl ExclusivePartition<'_> {
-    pub(super) fn find(&self, key: Key) -> Option<u32> {
-        self.entries.get(&key).copied()
+    /// The buffer with the page; `descs` are all there are.
+    pub(super) fn find(&self, key: Key, descs: &[BufferDesc]) -> Option<u32> {
+        find(self.buckets, key, descs)
     }
 
+    /// Enters a buffer that will have the page. There is no entry for the page yet.
     pub(super) fn insert(&mut self, key: Key, buf_id: u32) {
-        self.entries.insert(key, buf_id);
+        self.buckets.insert(key.place, buf_id);
     }
 
-    /// Removes the entry and returns where it pointed.
-    pub(super) fn remove(&mut self, key: Key) -> Option<u32> {
-        self.entries.remove(&key)
+    /// Removes the entry that points to a buffer. False if none does.
+    pub(super) fn remove(&mut self, key: Key, buf_id: u32) -> bool {
+        self.buckets.remove(key.place, buf_id)
     }
 }

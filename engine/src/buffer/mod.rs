@@ -8,9 +8,9 @@
 //! Ranks, where an arrow means "may be taken while holding": content lock → partition lock →
 //! header lock → nothing. A header lock and the strategy lock are held for a few instructions.
 //!
-//! Touches: descriptors (state words, tags), the mapping, the clock hand, the sessions' slots.
-//! Source: PostgreSQL's `src/backend/storage/buffer`. Victims come from the clock sweep alone, in
-//! both profiles; PostgreSQL had a list of free buffers in front of it until 18.
+//! Touches: descriptors (state words, tags), the mapping, the clock hand, the free list, the
+//! sessions' slots.
+//! Source: PostgreSQL's `src/backend/storage/buffer`.
 
 mod error;
 mod options;
@@ -21,21 +21,29 @@ mod desc;
 mod header;
 
 mod blocks;
+mod buckets;
 mod mapping;
 mod private_refs;
 mod session;
 mod slot;
+mod zeroed;
 
 mod alloc;
+mod bgwriter;
+mod checkpoint;
 mod cleanup;
 mod clock_sweep;
 mod content_lock;
 mod drop_relation;
 mod flush;
+mod free_list;
 mod io;
+mod lookup;
 mod pin;
 mod read;
 mod recent;
+mod ring;
+mod strategy;
 mod victim;
 
 mod check;
@@ -45,29 +53,36 @@ mod locked;
 #[cfg(test)]
 mod tests;
 
+pub use bgwriter::{BgWriter, BgWriterOptions, RoundCounts};
 pub use check::{Broken, check_quiescent};
+pub use checkpoint::CheckpointCounts;
 pub use content_lock::LockMode;
 pub use drop_relation::DropCounts;
 pub use error::BufferError;
 pub use guard::{ExclusiveGuard, Pin, ShareExclusiveGuard, ShareGuard};
 pub use locked::LockedPage;
-pub use options::{DropStrategy, PoolOptions, Profile, RecentVariant};
+pub use options::{
+    DropStrategy, Lookup, PoolOptions, Profile, RecentVariant, SpinLimits, VictimStrategy,
+};
+pub use ring::{Ring, RingKind};
 pub use session::Session;
 pub use state::State;
+pub use strategy::ClockPosition;
 
 use crossbeam_utils::CachePadded;
 
 use blocks::Blocks;
-use clock_sweep::ClockSweep;
 use desc::BufferDesc;
 use ghost::Ghosts;
-use io::IoCondition;
+use io::IoConditions;
 use mapping::Mapping;
 use slot::Slots;
+use strategy::Strategy;
+use zeroed::Zeroed;
 
 use crate::page::HEADER_SIZE;
 use crate::storage::Storage;
-use crate::sync::{AtomicU32, Mutex, name, name_word};
+use crate::sync::{AtomicU32, INSTRUMENTED, Mutex, name, name_word};
 use crate::tag::BufferTag;
 
 /// Smallest page, in bytes: a header and some room.
@@ -81,12 +96,12 @@ const MAX_SESSIONS: u32 = (1 << 18) - 1;
 pub struct BufferPool {
     options: PoolOptions,
     storage: Box<dyn Storage>,
-    descs: Box<[BufferDesc]>,
+    descs: Zeroed<BufferDesc>,
     blocks: Blocks,
-    io: Box<[IoCondition]>,
+    io: IoConditions,
     mapping: Mapping,
     /// On lines of its own: the hand is written by every miss. Boxed, so that it stays where it is named.
-    sweep: Box<CachePadded<ClockSweep>>,
+    strategy: Box<CachePadded<Strategy>>,
     slots: Slots,
     /// What sessions learnt about spinning; see [`delay`].
     spins_per_delay: AtomicU32,
@@ -108,14 +123,15 @@ impl BufferPool {
     ) -> Result<Self, BufferError> {
         validate(&options, &storage)?;
         let n_buffers = options.n_buffers;
+        let victims = options.victims.unwrap_or(VictimStrategy::of(options.profile));
         let pool = Self {
-            descs: (0..n_buffers).map(|_| BufferDesc::new()).collect(),
-            blocks: Blocks::new(n_buffers, options.page_size)?,
-            io: (0..n_buffers).map(|_| IoCondition::default()).collect(),
-            mapping: Mapping::new(options.partitions, n_buffers),
-            sweep: Box::new(CachePadded::new(ClockSweep::new(n_buffers))),
+            descs: Zeroed::new(n_buffers as usize, options.huge_pages)?,
+            blocks: Blocks::new(n_buffers, options.page_size, options.huge_pages)?,
+            io: IoConditions::new(n_buffers),
+            mapping: Mapping::new(options.partitions, n_buffers, options.huge_pages)?,
+            strategy: Box::new(CachePadded::new(Strategy::new(n_buffers, victims))),
             slots: Slots::new(options.max_sessions),
-            spins_per_delay: AtomicU32::new(delay::DEFAULT_SPINS_PER_DELAY),
+            spins_per_delay: AtomicU32::new(options.spin.spins_per_delay),
             extension: Box::new(Mutex::new(())),
             ghosts: Ghosts::new(if options.ghosts { n_buffers } else { 0 }),
             storage: Box::new(storage),
@@ -126,16 +142,17 @@ impl BufferPool {
     }
 
     fn name_objects(&self) {
+        if !INSTRUMENTED {
+            return;
+        }
         for (_buf_id, _desc) in self.descs.iter().enumerate() {
             name_word!(&_desc.state, state::show, "buffer {_buf_id} state");
             if self.options.profile == Profile::Classic {
                 name_word!(&_desc.content, state::show_content, "buffer {_buf_id} content lock");
             }
         }
-        for (_buf_id, _condition) in self.io.iter().enumerate() {
-            _condition.name(_buf_id);
-        }
-        self.sweep.name();
+        self.io.name();
+        self.strategy.name();
         self.blocks.name(self.n_buffers());
         name!(&*self.extension, "extension lock");
     }
@@ -172,22 +189,35 @@ impl BufferPool {
         self.desc(buf_id).load()
     }
 
+    /// The page a buffer had a moment ago, if it had one.
+    ///
+    /// # Panics
+    ///
+    /// If the pool has no such buffer.
+    #[must_use]
+    pub fn tag(&self, buf_id: u32) -> Option<BufferTag> {
+        let desc = self.desc(buf_id);
+        desc.read_tag().filter(|_| desc.load().has(state::TAG_VALID))
+    }
+
     /// The buffer that had the page a moment ago, if one had.
     #[must_use]
     pub fn find(&self, tag: BufferTag) -> Option<u32> {
         let key = self.mapping.key(tag);
-        self.mapping.shared(key).find(key)
+        self.mapping.shared(key).find(key, &self.descs)
     }
 
-    #[inline]
+    #[inline(always)]
     fn desc(&self, buf_id: u32) -> &BufferDesc {
         &self.descs[buf_id as usize]
     }
 
+    #[inline]
     fn n_buffers(&self) -> u32 {
         self.options.n_buffers
     }
 
+    #[inline]
     fn is_modern(&self) -> bool {
         self.options.profile == Profile::Modern
     }
@@ -218,6 +248,9 @@ fn validate(options: &PoolOptions, storage: &impl Storage) -> Result<(), BufferE
     }
     if max_sessions == 0 || max_sessions > MAX_SESSIONS {
         return wrong(format!("there are 1 to {MAX_SESSIONS} sessions, not {max_sessions}"));
+    }
+    if options.victims == Some(VictimStrategy::BatchedHand { batch: 0 }) {
+        return wrong("a batch has at least one buffer".to_owned());
     }
     Ok(())
 }

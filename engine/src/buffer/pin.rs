@@ -7,37 +7,75 @@
 //! partition lock meanwhile, so the buffer pinned is the buffer found.
 //! Source: `PinBuffer`, `PinBuffer_Locked` and `UnpinBuffer` in PostgreSQL's `bufmgr.c`.
 
+use super::error::BufferError;
 use super::header::{Change, Header};
 use super::session::Session;
-use super::state::{LOCKED, PIN_COUNT_WAITER, REFCOUNT_ONE, State, VALID};
+use super::state::{LOCKED, PIN_COUNT_WAITER, REFCOUNT_ONE, State, USAGE_MAX, VALID};
 use crate::sync::{Ordering, mutant, note};
+
+/// Two bugs begin with a pin on a buffer without a page: what comes after it differs.
+#[inline]
+fn pins_any() -> bool {
+    mutant::is("recent.pin_any") || mutant::is("alloc.reset_refcount_on_retag")
+}
 
 impl Session<'_> {
     /// Makes room for one more pin; to be called before anything that may lock a header.
-    #[inline]
-    pub(super) fn reserve_pin(&self) {
-        self.refs.borrow_mut().reserve();
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::PinMemory`] if more than eight buffers are pinned and memory is short.
+    #[inline(always)]
+    pub(super) fn reserve_pin(&self) -> Result<(), BufferError> {
+        if self.refs.reserve() {
+            return Ok(());
+        }
+        Err(BufferError::PinMemory)
     }
 
     /// Pins a buffer and returns the word this left. With `skip_invalid`, a buffer without a good
     /// page is not pinned.
-    ///
-    /// A session that has the buffer pinned already tests validity before it counts the pin, so
-    /// that "not pinned" is the truth (I-REF6); PostgreSQL 19 counts first (B03).
-    #[inline]
+    #[inline(always)]
     pub(super) fn pin(&self, buf_id: u32, skip_invalid: bool) -> Option<State> {
-        let desc = self.pool.desc(buf_id);
-        if let Some(entry) = self.refs.borrow_mut().get(buf_id) {
-            let state = desc.load();
-            if skip_invalid && !state.has(VALID) {
-                return None;
-            }
-            entry.count += 1;
-            return Some(state);
+        if self.refs.count(buf_id) > 0 {
+            return self.pin_own(buf_id, skip_invalid);
         }
+        let desc = self.pool.desc(buf_id);
         let mut old = desc.load();
+        if !old.has(LOCKED) && (!skip_invalid || old.has(VALID)) {
+            let new = old.pinned();
+            match desc.swap_for_pin(old, new) {
+                Ok(()) => {
+                    self.pool.ghosts.used(buf_id, USAGE_MAX, new);
+                    self.note_pinned(buf_id);
+                    return Some(new);
+                }
+                Err(current) => old = current,
+            }
+        }
+        self.pin_from(buf_id, skip_invalid, old)
+    }
+
+    /// Pins a buffer that this session has pinned already.
+    ///
+    /// Tests validity before it counts the pin, so that "not pinned" is the truth (I-REF6);
+    /// PostgreSQL 19 counts first (B03).
+    #[inline(never)]
+    fn pin_own(&self, buf_id: u32, skip_invalid: bool) -> Option<State> {
+        let state = self.pool.desc(buf_id).load();
+        if skip_invalid && !state.has(VALID) {
+            return None;
+        }
+        self.refs.add_one(buf_id);
+        Some(state)
+    }
+
+    /// Pins a buffer whose word was `old` a moment ago.
+    #[inline(never)]
+    fn pin_from(&self, buf_id: u32, skip_invalid: bool, mut old: State) -> Option<State> {
+        let desc = self.pool.desc(buf_id);
         loop {
-            if skip_invalid && !old.has(VALID) && !mutant::is("recent.pin_any") {
+            if skip_invalid && !old.has(VALID) && !pins_any() {
                 note!("finds buffer {buf_id} not valid");
                 return None;
             }
@@ -51,7 +89,7 @@ impl Session<'_> {
             let new = old.pinned();
             match desc.swap_for_pin(old, new) {
                 Ok(()) => {
-                    self.pool.ghosts.pinned(buf_id, new);
+                    self.pool.ghosts.used(buf_id, USAGE_MAX, new);
                     self.note_pinned(buf_id);
                     return Some(new);
                 }
@@ -63,29 +101,41 @@ impl Session<'_> {
     /// Pins the buffer of a locked header and unlocks it, in one step. For every pin that was
     /// decided from what the lock protects. No point of usage.
     pub(super) fn pin_locked(&self, buf_id: u32, header: Header<'_>) -> State {
+        if mutant::is("priv.insert_under_hdr") {
+            let reserved = self.refs.reserve();
+            assert!(reserved, "I-SP1: nothing fails under a header lock, but memory is short");
+        }
         let left = header.unlock_with(Change { pins: REFCOUNT_ONE, ..Change::default() });
         self.note_pinned(buf_id);
         left
     }
 
     /// Enters a first pin in the books of the session.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_pinned(&self, buf_id: u32) {
-        self.refs.borrow_mut().insert(buf_id);
+        self.refs.insert(buf_id);
         note!("pins buffer {buf_id}");
     }
 
     /// Counts one more pin of a buffer that this session has pinned.
     pub(super) fn pin_again(&self, buf_id: u32) {
-        let mut refs = self.refs.borrow_mut();
-        let entry = refs.get(buf_id).expect("I-REF1: who pins again has a pin");
-        entry.count += 1;
+        self.refs.add_one(buf_id);
     }
 
     /// Gives one pin back. After the last one the buffer may have another page at once.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unpin(&self, buf_id: u32) {
-        if self.refs.borrow_mut().remove_one(buf_id) > 0 {
+        if self.pool.is_modern() && self.refs.remove_latest(buf_id) {
+            let left = self.subtract(buf_id, REFCOUNT_ONE);
+            self.after_unpin(buf_id, left);
+        } else {
+            self.unpin_any(buf_id);
+        }
+    }
+
+    #[inline(never)]
+    fn unpin_any(&self, buf_id: u32) {
+        if self.refs.remove_one(buf_id) > 0 {
             return;
         }
         let left = if self.pool.is_modern() {
@@ -97,6 +147,7 @@ impl Session<'_> {
     }
 
     /// Takes `value`, a pin and possibly a lock, from the state word in one step.
+    #[inline(always)]
     pub(super) fn subtract(&self, buf_id: u32, value: u64) -> State {
         let old = State(self.pool.desc(buf_id).state.fetch_sub(value, Ordering::AcqRel));
         self.check_counted(buf_id, old);
@@ -125,13 +176,14 @@ impl Session<'_> {
         }
     }
 
+    #[inline(always)]
     fn check_counted(&self, buf_id: u32, state: State) {
-        assert!(
-            state.refcount() > 0,
-            "I-REF2: the reference count is never below 0, but buffer {buf_id} had no pin to give back"
-        );
+        if state.refcount() == 0 {
+            not_counted(buf_id);
+        }
     }
 
+    #[inline(always)]
     pub(super) fn after_unpin(&self, buf_id: u32, left: State) {
         note!("unpins buffer {buf_id}");
         if left.has(PIN_COUNT_WAITER) {
@@ -151,8 +203,21 @@ impl Session<'_> {
             return;
         }
         let waiter = self.pool.desc(buf_id).pin_waiter.load(Ordering::Relaxed);
+        if mutant::is("unpin.wake_under_hdr") {
+            self.pool.slots.get(waiter).latch.set();
+        }
         header.unlock_with(Change { unset: PIN_COUNT_WAITER, ..Change::default() });
         note!("wakes the pin waiter of buffer {buf_id}");
         self.pool.slots.get(waiter).latch.set();
     }
+}
+
+// Panics of the hot paths are functions of their own: a message that is put together in place needs
+// what it tells of in memory, and those stores go before every locked operation.
+#[cold]
+#[inline(never)]
+fn not_counted(buf_id: u32) -> ! {
+    panic!(
+        "I-REF2: the reference count is never below 0, but buffer {buf_id} had no pin to give back"
+    )
 }

@@ -7,9 +7,12 @@ use super::error::BufferError;
 use super::guard::{IoPage, Pin};
 use super::io::Direction;
 use super::locked::LockedPage;
+use super::ring::Ring;
 use super::session::Session;
+use super::state::IO_ERROR;
 use crate::page::is_intact;
-use crate::sync::{lock, note};
+use crate::storage::StorageError;
+use crate::sync::{lock, mutant, note};
 use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
 
 impl<'p> Session<'p> {
@@ -20,9 +23,23 @@ impl<'p> Session<'p> {
     /// [`BufferError::NoUnpinnedBuffers`] if every buffer is pinned, [`BufferError::Corrupt`] if
     /// the bytes do not match their checksum, [`BufferError::Storage`] if there is no such page or
     /// the storage failed, for this page or for a dirty one that had to go. No pin is left behind.
-    #[inline]
+    #[inline(always)]
     pub fn read(&self, tag: BufferTag) -> Result<Pin<'_, 'p>, BufferError> {
         let (buf_id, valid) = self.alloc(tag)?;
+        if !valid {
+            self.load(buf_id, tag)?;
+        }
+        Ok(Pin::new(self, buf_id, tag))
+    }
+
+    /// As [`Session::read`], for a scan with a ring of buffers: the page comes into one of them, and
+    /// its usage count goes no higher than 1 by this.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read`].
+    pub fn read_with(&self, ring: &mut Ring, tag: BufferTag) -> Result<Pin<'_, 'p>, BufferError> {
+        let (buf_id, valid) = self.alloc_with(tag, ring)?;
         if !valid {
             self.load(buf_id, tag)?;
         }
@@ -32,6 +49,10 @@ impl<'p> Session<'p> {
     /// Brings the bytes of a page into its buffer, which is ours to unpin if that fails.
     #[cold]
     fn load(&self, buf_id: u32, tag: BufferTag) -> Result<(), BufferError> {
+        if mutant::is("read.error_is_final") && self.pool.desc(buf_id).load().has(IO_ERROR) {
+            self.unpin(buf_id);
+            return Err(StorageError::PastEnd { tag }.into());
+        }
         if !self.start_io(buf_id, Direction::Input) {
             return Ok(());
         }

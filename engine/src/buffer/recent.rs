@@ -19,12 +19,17 @@ use crate::tag::BufferTag;
 impl<'p> Session<'p> {
     /// Pins buffer `hint` if it has the page `tag`. On `None` no pin was taken: fall back to
     /// [`Session::read`].
-    #[inline]
+    #[inline(always)]
     pub fn read_recent(&self, tag: BufferTag, hint: u32) -> Option<Pin<'_, 'p>> {
         if hint >= self.pool.n_buffers() {
             return None;
         }
-        self.reserve_pin();
+        self.reserve_pin().ok()?;
+        let tag = if mutant::is("recent.expect_from_frame") {
+            self.pool.desc(hint).read_tag()?
+        } else {
+            tag
+        };
         let pinned = match self.pool.options.recent {
             RecentVariant::HeaderLock => self.recent_header_lock(tag, hint),
             RecentVariant::PinFirst => self.recent_pin_first(tag, hint),
@@ -33,6 +38,7 @@ impl<'p> Session<'p> {
         pinned.then(|| Pin::new(self, hint, tag))
     }
 
+    #[inline(never)]
     fn recent_header_lock(&self, tag: BufferTag, buf_id: u32) -> bool {
         let desc = self.pool.desc(buf_id);
         if self.pin_count(buf_id) > 0 {
@@ -50,12 +56,18 @@ impl<'p> Session<'p> {
         false
     }
 
+    #[inline(always)]
     fn recent_pin_first(&self, tag: BufferTag, buf_id: u32) -> bool {
         let pinned = self.pin(buf_id, false);
-        let valid = pinned.is_some_and(|state| state.has(VALID));
-        self.keep_if_same(tag, buf_id, valid)
+        if !pinned.is_some_and(|state| state.has(VALID)) {
+            note!("finds no page in buffer {buf_id}");
+            self.unpin(buf_id);
+            return false;
+        }
+        self.keep_if_same(tag, buf_id, mutant::is("recent.no_recheck"))
     }
 
+    #[inline(always)]
     fn recent_skip_invalid(&self, tag: BufferTag, buf_id: u32) -> bool {
         // A cheap filter: most wrong hints end here, and no usage count is touched.
         if !self.pool.desc(buf_id).tag_is(tag) {
@@ -63,12 +75,15 @@ impl<'p> Session<'p> {
             return false;
         }
         note!("finds page {} in buffer {buf_id}", tag.block);
-        self.pin(buf_id, true).is_some() && self.keep_if_same(tag, buf_id, true)
+        self.pin(buf_id, true).is_some()
+            && self.keep_if_same(tag, buf_id, mutant::is("recent.no_recheck"))
     }
 
     /// Keeps the pin just taken if the buffer has the page; now that it is pinned, that is stable.
-    fn keep_if_same(&self, tag: BufferTag, buf_id: u32, valid: bool) -> bool {
-        if mutant::is("recent.no_recheck") || (valid && self.pool.desc(buf_id).tag_is(tag)) {
+    /// `unseen` keeps it without a look.
+    #[inline(always)]
+    pub(super) fn keep_if_same(&self, tag: BufferTag, buf_id: u32, unseen: bool) -> bool {
+        if unseen || self.pool.desc(buf_id).tag_is(tag) {
             return true;
         }
         note!("finds another page in buffer {buf_id}");

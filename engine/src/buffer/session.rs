@@ -7,7 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::delay::fold;
+use super::delay::{Nap, fold};
 use super::private_refs::PrivateRefs;
 use super::slot::Slot;
 use super::{BufferError, BufferPool};
@@ -19,9 +19,12 @@ use crate::sync::{INSTRUMENTED, Ordering, panicking};
 pub struct Session<'p> {
     pub(super) pool: &'p BufferPool,
     pub(super) id: u32,
-    pub(super) refs: RefCell<PrivateRefs>,
+    pub(super) refs: PrivateRefs,
     pub(super) spins_per_delay: Cell<u32>,
+    pub(super) nap: Nap,
     random: Cell<u64>,
+    /// Buffers taken from the clock hand and not yet looked at: the next, and how many.
+    pub(super) batch: Cell<(u32, u32)>,
     /// A page to compute a checksum on.
     pub(super) scratch: RefCell<Vec<u8>>,
 }
@@ -34,9 +37,11 @@ impl<'p> Session<'p> {
         Self {
             pool,
             id,
-            refs: RefCell::new(PrivateRefs::new()),
+            refs: PrivateRefs::new(),
             spins_per_delay: Cell::new(pool.spins_per_delay.load(Ordering::Relaxed)),
+            nap: Nap::default(),
             random: Cell::new(u64::from(id) << 1 | 1),
+            batch: Cell::new((0, 0)),
             scratch: RefCell::default(),
         }
     }
@@ -56,7 +61,7 @@ impl<'p> Session<'p> {
     /// How often this session has the buffer pinned.
     #[must_use]
     pub fn pin_count(&self, buf_id: u32) -> u32 {
-        self.refs.borrow_mut().count(buf_id)
+        self.refs.count(buf_id)
     }
 
     pub(super) fn slot(&self) -> &'p Slot {
@@ -93,8 +98,7 @@ impl Drop for Session<'_> {
         if panicking() {
             return;
         }
-        let pinned = self.refs.borrow().pinned().next();
-        if let Some(buf_id) = pinned {
+        if let Some(buf_id) = self.refs.any_pinned() {
             panic!("I-REF3: a session ends without pins, but had one on buffer {buf_id}");
         }
         let mine = self.spins_per_delay.get();
@@ -108,5 +112,16 @@ impl Drop for Session<'_> {
 impl std::fmt::Debug for Session<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl BufferPool {
+    /// Tells session `id` to give up its wait for a cleanup lock, which then ends with
+    /// [`BufferError::Cancelled`]. False if it does not wait for one just now: then nothing is done.
+    ///
+    /// Source: `pg_cancel_backend` in PostgreSQL, and the interruptible wait in
+    /// `LockBufferForCleanup`.
+    pub fn cancel(&self, id: u32) -> bool {
+        id < self.options.max_sessions && self.slots.get(id).latch.cancel()
     }
 }

@@ -5,7 +5,7 @@
 
 use super::content_lock::LockMode;
 use super::desc::NOBODY;
-use crate::sync::{AtomicU32, Condvar, Mutex, Ordering, lock, name, wait};
+use crate::sync::{AtomicU32, Condvar, Duration, Mutex, Ordering, lock, name, wait, wait_for};
 
 /// Not on a wait list, and not between being taken off one and being woken.
 pub(super) const NOT_WAITING: u32 = 0;
@@ -62,7 +62,7 @@ impl Slots {
             name!(&_slot.waiting, "waiting of session {_id}");
             name!(&_slot.semaphore.posts, "semaphore of session {_id}");
             name!(&_slot.semaphore.posted, "post to session {_id}");
-            name!(&_slot.latch.is_set, "latch of session {_id}");
+            name!(&_slot.latch.state, "latch of session {_id}");
             name!(&_slot.latch.was_set, "wake-up of session {_id}");
         }
         // The last is taken first, so that sessions are numbered from 0.
@@ -110,24 +110,61 @@ impl Semaphore {
     }
 }
 
-/// Remembers one wake-up; a wait takes it.
+/// Remembers one wake-up; a wait takes it, or ends for no reason.
 #[derive(Debug, Default)]
 pub(super) struct Latch {
-    is_set: Mutex<bool>,
+    state: Mutex<LatchState>,
     was_set: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct LatchState {
+    is_set: bool,
+    sleeps: bool,
+    cancelled: bool,
+}
+
 impl Latch {
-    pub(super) fn wait(&self) {
-        let mut is_set = lock(&self.is_set);
-        while !*is_set {
-            is_set = wait(&self.was_set, is_set);
+    /// Sleeps. True if the sleeper is to give up.
+    pub(super) fn wait(&self) -> bool {
+        let mut state = lock(&self.state);
+        if !state.is_set {
+            state.sleeps = true;
+            state = wait(&self.was_set, state);
+            state.sleeps = false;
         }
-        *is_set = false;
+        state.is_set = false;
+        std::mem::take(&mut state.cancelled)
+    }
+
+    /// As [`Latch::wait`], for at most `timeout`. Whether it was set.
+    pub(super) fn wait_for(&self, timeout: Duration) -> bool {
+        let mut state = lock(&self.state);
+        if !state.is_set {
+            state = wait_for(&self.was_set, state, timeout);
+        }
+        std::mem::take(&mut state.is_set)
+    }
+
+    /// Forgets a wake-up. Whoever may be woken already must not do this (B73).
+    pub(super) fn reset(&self) {
+        lock(&self.state).is_set = false;
     }
 
     pub(super) fn set(&self) {
-        *lock(&self.is_set) = true;
+        lock(&self.state).is_set = true;
         self.was_set.notify_one();
+    }
+
+    /// Tells the sleeper to give up. False if nobody sleeps.
+    pub(super) fn cancel(&self) -> bool {
+        let mut state = lock(&self.state);
+        let sleeps = state.sleeps;
+        state.cancelled = sleeps;
+        drop(state);
+        if sleeps {
+            self.was_set.notify_one();
+        }
+        sleeps
     }
 }

@@ -14,8 +14,10 @@ use super::content_lock::LockMode;
 use super::error::BufferError;
 use super::header::{Change, Header};
 use super::mapping::ExclusivePartition;
+use super::ring::Ring;
 use super::session::Session;
 use super::state::{DIRTY, PAGE_FLAGS, TAG_VALID, USAGE_MASK, VALID};
+use crate::page::lsn;
 use crate::sync::{mutant, note};
 use crate::tag::BufferTag;
 
@@ -24,11 +26,12 @@ impl Session<'_> {
     ///
     /// Retries have no bound of their own, as in PostgreSQL: each either found a buffer that
     /// somebody else came to use meanwhile, or ends in [`BufferError::NoUnpinnedBuffers`].
-    pub(super) fn victim(&self) -> Result<u32, BufferError> {
+    pub(super) fn victim(&self, mut ring: Option<&mut Ring>) -> Result<u32, BufferError> {
         loop {
-            self.reserve_pin();
-            let (buf_id, state) = self.sweep()?;
-            if state.has(DIRTY) && !self.clean_victim(buf_id)? {
+            self.reserve_pin()?;
+            let (buf_id, state, of_ring) = self.take_victim(ring.as_deref_mut())?;
+            let ring = if of_ring { ring.as_deref_mut() } else { None };
+            if state.has(DIRTY) && !self.clean_victim(buf_id, ring)? {
                 self.unpin(buf_id);
                 continue;
             }
@@ -43,12 +46,21 @@ impl Session<'_> {
     }
 
     /// Writes a dirty victim out, unless somebody has its content locked: they may wait for a lock
-    /// our caller has (B10). An error leaves it unpinned.
-    fn clean_victim(&self, buf_id: u32) -> Result<bool, BufferError> {
+    /// our caller has (B10); or unless it is of a ring that does not wait for the log. An error
+    /// leaves it unpinned.
+    fn clean_victim(&self, buf_id: u32, ring: Option<&mut Ring>) -> Result<bool, BufferError> {
         let mode = self.write_out_mode();
         if mutant::is("victim.lock_blocking") {
             self.lock_content(buf_id, mode);
         } else if !self.try_lock_content(buf_id, mode) {
+            return Ok(false);
+        }
+        if let Some(ring) = ring
+            && self.needs_log_flush(buf_id)
+            && ring.reject(buf_id)
+        {
+            self.unlock_content(buf_id);
+            note!("gives buffer {buf_id} up for the log");
             return Ok(false);
         }
         let flushed = self.flush_locked(buf_id);
@@ -59,6 +71,13 @@ impl Session<'_> {
         flushed.map(|_| true)
     }
 
+    /// Whether the log must be flushed before the page in a buffer, whose content we have locked, is
+    /// written out.
+    fn needs_log_flush(&self, buf_id: u32) -> bool {
+        let log = self.pool.options.log.as_ref();
+        log.is_some_and(|log| log.needs_flush(lsn(self.page(buf_id))))
+    }
+
     /// The lock under which a page is written out.
     pub(super) fn write_out_mode(&self) -> LockMode {
         if self.pool.is_modern() { LockMode::ShareExclusive } else { LockMode::Share }
@@ -67,9 +86,7 @@ impl Session<'_> {
     /// Takes the page from a buffer that we have pinned. False if somebody else has it pinned too,
     /// or changed it since it was written out.
     pub(super) fn invalidate_victim(&self, buf_id: u32) -> bool {
-        let Some(tag) = self.pool.desc(buf_id).read_tag() else {
-            panic!("I-ID1: a pinned buffer keeps its tag, but buffer {buf_id} lost it");
-        };
+        let tag = self.pinned_tag(buf_id);
         let partition = self.lock_for_removal(tag);
         let header = self.lock_header(buf_id);
         let state = header.state();
@@ -110,12 +127,21 @@ impl Session<'_> {
         self.pool.desc(buf_id).clear_tag();
         header.unlock_with(Change { unset: PAGE_FLAGS | USAGE_MASK, ..Change::default() });
         note!("clears the tag of buffer {buf_id}");
+        if mutant::is("victim.unmap_late") {
+            drop(partition.take());
+            // By then the page may be in another buffer, whose entry this takes.
+            let mut late = self.pool.mapping.exclusive(key);
+            if let Some(other) = late.find(key, &self.pool.descs) {
+                late.remove(key, other);
+            }
+            partition = Some(late);
+        }
         let mut partition = partition.unwrap_or_else(|| self.pool.mapping.exclusive(key));
         if was_mapped {
-            let removed = partition.remove(key);
+            let removed = partition.remove(key, buf_id);
             assert!(
-                removed == Some(buf_id),
-                "I-MAP4: a tag is mapped to its buffer, but {tag} of buffer {buf_id} was mapped to {removed:?}"
+                removed,
+                "I-MAP4: a tag is mapped to its buffer, but {tag} of buffer {buf_id} was not"
             );
         }
     }
@@ -140,11 +166,12 @@ impl Session<'_> {
             let seen = header.state();
             if seen.refcount() == 0 || mutant::is("invalidate.ignore_stray_pin") {
                 self.forget(buf_id, tag, header, partition);
+                self.pool.push_free(buf_id);
                 return Ok(true);
             }
             header.unlock();
             drop(partition);
-            if self.pin_count(buf_id) > 0 {
+            if self.pin_count(buf_id) > 0 && !mutant::is("invalidate.no_own_pin_check") {
                 return Err(BufferError::PinnedByCaller { tag });
             }
             note!("finds buffer {buf_id} pinned");
@@ -170,7 +197,7 @@ impl Session<'_> {
     /// Source: `EvictUnpinnedBuffer` in PostgreSQL's `bufmgr.c`.
     pub fn evict(&self, buf_id: u32) -> Result<bool, BufferError> {
         self.check_buf_id(buf_id)?;
-        self.reserve_pin();
+        self.reserve_pin()?;
         let header = self.lock_header(buf_id);
         let state = header.state();
         if !state.has(VALID) || state.refcount() > 0 {
@@ -178,7 +205,7 @@ impl Session<'_> {
             return Ok(false);
         }
         self.pin_locked(buf_id, header);
-        if state.has(DIRTY) && !self.clean_victim(buf_id)? {
+        if state.has(DIRTY) && !self.clean_victim(buf_id, None)? {
             self.unpin(buf_id);
             return Ok(false);
         }

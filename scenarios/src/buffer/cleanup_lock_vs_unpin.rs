@@ -1,7 +1,9 @@
 //! A cleaner wants page 1 for itself and counts two pins, its own and a reader's; just then the
 //! reader gives its pin back. Either the cleaner sees that, or the reader sees that somebody waits.
 //!
-//! Not allowed: that both look before the other writes, so that the cleaner sleeps for ever.
+//! Not allowed: that both look before the other writes, so that the cleaner sleeps for ever. Nor
+//! that the cleaner forgets a wake-up it had before it slept (B73), or that the reader wakes it
+//! inside of the spinlock (B77).
 //!
 //! In PostgreSQL 19 a pin can go while somebody has the header locked, so the cleaner has to publish
 //! first and count then (B04). Until 18 it could count first: nobody touches the word under its
@@ -17,14 +19,32 @@ const IGNORE_PINS: MutantCase = MutantCase {
     name: "cleanup.ignore_pins",
     budget: 20_000,
     note: "a conditional cleanup lock does not count pins",
+    catalogue: &["B04"],
     ..MutantCase::BASE
+};
+
+const RESET_AFTER_ENQUEUE: MutantCase = MutantCase {
+    name: "cv.reset_after_enqueue",
+    budget: 20_000,
+    note: "the cleaner forgets a wake-up that came between its publishing and its sleep",
+    catalogue: &["B73"],
+    // The catalogue says 1: but the reader must pin first, and then unpin in the gap.
+    preemptions: Some(2),
+};
+
+const WAKE_UNDER_HEADER: MutantCase = MutantCase {
+    name: "unpin.wake_under_hdr",
+    budget: 20_000,
+    note: "the reader wakes the cleaner while it has the header locked",
+    catalogue: &["B77"],
+    preemptions: Some(1),
 };
 
 const STORY: Scenario = Scenario {
     area: "buffer",
     summary: "a cleaner counts pins while a reader gives the last foreign one back",
     rules: &["deadlock", "I-LK4", "I-CL1", "I-CL2", "I-REF1", "I-REF3"],
-    catalogue: &["B04"],
+    catalogue: &["B04", "B73", "B77"],
     ..Scenario::BASE
 };
 
@@ -40,6 +60,8 @@ crate::register!(Scenario {
             // The catalogue says 1: but the reader must pin first, and then unpin in the gap.
             preemptions: Some(2),
         },
+        RESET_AFTER_ENQUEUE,
+        WAKE_UNDER_HEADER,
         IGNORE_PINS,
     ],
     script: Some(
@@ -55,7 +77,7 @@ crate::register!(Scenario {
 crate::register!(Scenario {
     name: "cleanup-lock-vs-unpin-classic",
     body: || cleanup_lock_vs_unpin(Profile::Classic),
-    mutants: &[IGNORE_PINS],
+    mutants: &[RESET_AFTER_ENQUEUE, WAKE_UNDER_HEADER, IGNORE_PINS],
     script: Some(
         "reader until \"pins buffer 0\"\n\
          reader for 1 step\n\

@@ -15,7 +15,8 @@ use holdup::sync::Arc;
 use holdup_engine::{BufferError, Profile};
 
 /// A disk on which every eighth operation fails.
-const BAD_DISK: Faults = Faults { read_error: 1 << 13, write_error: 1 << 13, sync_error: 1 << 13 };
+const BAD_DISK: Faults =
+    Faults { read_error: 1 << 13, write_error: 1 << 13, sync_error: 1 << 13, ..Faults::NONE };
 
 const STORY: Scenario = Scenario {
     area: "buffer",

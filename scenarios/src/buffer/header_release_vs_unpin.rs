@@ -53,8 +53,7 @@ crate::register!(Scenario {
         ..MutantCase::BASE
     }],
     script: Some(
-        "reader until \"finds page 1 in buffer 0\"\n\
-         reader for 2 steps\n\
+        "reader until \"compares, and has yet to store\"\n\
          writer until holding \"header lock\"\n\
          reader until \"pins buffer 0\"\n\
          writer to the end\n",

@@ -4,12 +4,30 @@
 
 pub(crate) mod stage;
 
+mod after_the_storm;
+mod background_write_vs_eviction;
 mod bytes_follow_the_lock;
+mod checkpoint_vs_dirtying;
 mod cleanup_lock_vs_unpin;
+mod cleanup_lock_wakes_for_nothing;
+mod clock_hand_wraps;
+mod content_lock_queue;
 mod disk_errors_lose_nothing;
+mod evicted_page_is_read_again;
 mod failed_io_keeps_its_error;
+mod free_list_pop_vs_push;
 mod header_release_vs_unpin;
+mod holder_off_the_processor;
 mod invalidation_meets_stray_pin;
+mod lockfree_lookup_vs_load;
+mod lockfree_lookup_vs_return;
+mod lookup_vs_reuse;
 mod mapping_lock_vs_header_lock;
+mod memory_runs_short;
 mod pinned_buffer_changes_identity;
+mod same_page_read_twice;
+mod scan_vs_hot_set;
+mod test_and_set_fails_for_nothing;
+mod two_sweepers_one_hand;
 mod victim_write_vs_content_lock;
+mod write_out_vs_change;

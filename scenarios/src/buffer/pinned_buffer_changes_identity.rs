@@ -42,8 +42,23 @@ const STORY: Scenario = Scenario {
             catalogue: &["B01"],
             ..MutantCase::BASE
         },
+        MutantCase {
+            name: "recent.expect_from_frame",
+            budget: 20_000,
+            note: "compares the tag with the one that the buffer has",
+            catalogue: &["B87"],
+            preemptions: Some(0),
+        },
+        MutantCase {
+            name: "alloc.reset_refcount_on_retag",
+            budget: 20_000,
+            note: "pins whatever the buffer has, and a new tag resets the count of pins",
+            catalogue: &["B80"],
+            // The catalogue says 2; as for `recent.pin_any`.
+            preemptions: Some(3),
+        },
     ],
-    catalogue: &["B01", "B02"],
+    catalogue: &["B01", "B02", "B80", "B87"],
     script: Some(
         "reader until \"finds page 1 in buffer 0\"\n\
          allocator until \"clears the tag of buffer 0\"\n\

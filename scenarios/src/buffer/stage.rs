@@ -43,6 +43,13 @@ pub(crate) fn storage() -> Arc<MemoryStorage> {
     storage
 }
 
+/// Pages 0 to `n_blocks` of the relation, and 0 to 3 of the other one.
+pub(crate) fn large_storage(n_blocks: BlockNumber) -> Arc<MemoryStorage> {
+    let storage = storage();
+    storage.create(RELATION, Fork::Main, n_blocks, |block, body| body[0] = block as u8);
+    storage
+}
+
 /// Pages 0 to `n_blocks` of the relation in a file on the simulated disk.
 pub(crate) fn files(n_blocks: BlockNumber) -> Arc<FileStorage> {
     let storage = until_the_disk_works(|| FileStorage::open("/data", PAGE_SIZE));

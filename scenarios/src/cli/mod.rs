@@ -7,6 +7,7 @@ mod diff;
 mod explain;
 mod guided;
 mod list;
+mod merge;
 mod mutants;
 mod output;
 mod progress;
@@ -14,6 +15,7 @@ mod prove;
 mod replay;
 mod report;
 mod run;
+mod seeds;
 mod selection;
 mod shrink;
 mod signals;
@@ -85,8 +87,12 @@ enum Command {
     Explain(explain::Arguments),
     /// Compares two executions of a scenario, task by task.
     Diff(diff::Arguments),
+    /// Takes care of committed seeds: lists them, checks them, finds dead ones again.
+    Seeds(seeds::Arguments),
     /// Makes a page of what a store has, and sums it up.
     Report(report::Arguments),
+    /// Joins the stores of shards.
+    Merge(merge::Arguments),
 }
 
 /// Parses, runs, reports; nothing escapes as a backtrace.
@@ -105,7 +111,9 @@ pub(crate) fn main() -> ExitCode {
                 Some(Command::Shrink(arguments)) => shrink::run(&arguments),
                 Some(Command::Explain(arguments)) => explain::run(&arguments),
                 Some(Command::Diff(arguments)) => diff::run(&arguments),
+                Some(Command::Seeds(arguments)) => seeds::run(&arguments),
                 Some(Command::Report(arguments)) => report::run(&arguments),
+                Some(Command::Merge(arguments)) => merge::run(&arguments),
             };
             result.unwrap_or_else(|error| {
                 eprintln!("error: {error:#}");

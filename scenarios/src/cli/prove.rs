@@ -21,6 +21,12 @@ pub(super) struct Arguments {
     /// Every schedule with at most K preemptions, instead of one execution a trace.
     #[arg(long, value_name = "K", value_parser = parse_preemptions, allow_negative_numbers = true)]
     preemptions: Option<u32>,
+    /// Of a scenario with faults: executions with at most N of them.
+    #[arg(long, value_name = "N", value_parser = parse_faults, default_value = "1", allow_negative_numbers = true)]
+    faults: u32,
+    /// OS threads; results do not depend on it. All processors if nobody says so.
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    jobs: Option<u64>,
     /// Gives up after N runs, blocked ones included, and estimates what is left.
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     max_executions: Option<u64>,
@@ -35,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Some(name) => Some(registry::find_mutant(scenario, name)?.name),
         None => None,
     };
-    let mut options = ProofOptions::new();
+    let mut options = ProofOptions::new().faults(arguments.faults);
     if let Some(bound) = arguments.preemptions {
         options = options.preemptions(bound);
     }
@@ -45,7 +51,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let stop = Stop::on_signal()?;
     let bar = progress::counter("runs");
     bar.set_message(scenario.name);
-    let checker = scenario.checker(&Scheduler::Portfolio, mutant);
+    let jobs = super::jobs(arguments.jobs);
+    let checker = scenario.checker(&Scheduler::Portfolio, mutant).jobs(jobs);
     let proof = checker.prove_observed(options, &scenario.body, stop.flag(), &|more| bar.inc(more));
     bar.finish_and_clear();
     if let Some(why) = &proof.refused
@@ -62,6 +69,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         return Ok(Exit::Stopped);
     }
     Ok(Exit::failed_if(proof.failures > 0))
+}
+
+/// The value of `--faults`.
+fn parse_faults(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no number of faults: write a whole number from 0"))
 }
 
 /// The value of `--preemptions`.

@@ -13,7 +13,7 @@ use holdup_scenarios::numbers::{SeedRange, Shard, parse_count, parse_duration};
 use holdup_scenarios::seed_file::{self, SeedEntry};
 use holdup_scenarios::store::{self, Store};
 use holdup_scenarios::sweep::{Plan, Tally, chunks, without};
-use holdup_scenarios::{Scenario, registry};
+use holdup_scenarios::{Scenario, refresh, registry};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -300,7 +300,7 @@ fn write_seed_files(folder: &std::path::Path, row: &Row) -> anyhow::Result<()> {
             seed: failed.seed,
             mutant: row.plan.mutant.map(Into::into),
             rule: Some(failed.rule.clone()),
-            script: row.shrunk.get(&failed.rule).and_then(script_text),
+            script: row.shrunk.get(&failed.rule).and_then(refresh::script_text),
             note: format!("found by a sweep: {}", failed.message.lines().next().unwrap_or("")),
         };
         let (path, new) = seed_file::append(folder, row.plan.scenario, &entry)?;
@@ -308,12 +308,6 @@ fn write_seed_files(folder: &std::path::Path, row: &Row) -> anyhow::Result<()> {
         eprintln!("seed {} of {} {what} {}", failed.seed, row.plan.scenario.name, path.display());
     }
     Ok(())
-}
-
-/// The script, unless it has no turn to tell.
-fn script_text(shrunk: &Shrunk) -> Option<String> {
-    let script = shrunk.script.as_ref().filter(|script| !script.turns.is_empty());
-    script.map(ToString::to_string)
 }
 
 fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {

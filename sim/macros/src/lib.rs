@@ -33,6 +33,7 @@ use syn::{Error, Expr, ExprLit, ItemFn, Lit, MetaNameValue, Result, ReturnType, 
 /// | `mutant = "x"` | switch this known bug on; the test then has `#[should_panic]` | none |
 /// | `max_steps = 100_000` | an execution with more scheduling points fails | `1_000_000` |
 /// | `jobs = 2` | OS threads; the outcome is the same for any number | `1` |
+/// | `race_check = false` | do not look for data races on plain memory | `true` |
 ///
 /// The variables `HOLDUP_SEED`, `HOLDUP_SEEDS`, `HOLDUP_SCHEDULER` and the others override options.
 /// Other attributes, such as `#[should_panic]`, `#[ignore]` and `#[cfg(..)]`, stay on the test.
@@ -118,6 +119,7 @@ struct Options {
     mutant: Option<String>,
     max_steps: Option<u64>,
     jobs: Option<u64>,
+    race_check: Option<bool>,
 }
 
 impl Options {
@@ -132,9 +134,10 @@ impl Options {
                 "mutant" => options.mutant.replace(text(&value)?).is_some(),
                 "max_steps" => options.max_steps.replace(number(&value)?).is_some(),
                 "jobs" => options.jobs.replace(number(&value)?).is_some(),
+                "race_check" => options.race_check.replace(truth(&value)?).is_some(),
                 _ => {
-                    let sentence =
-                        "unknown option: there are seeds, scheduler, mutant, max_steps and jobs";
+                    let sentence = "unknown option: there are seeds, scheduler, mutant, max_steps, \
+                                    jobs and race_check";
                     return Err(Error::new_spanned(path, sentence));
                 }
             };
@@ -148,15 +151,17 @@ impl Options {
 
 impl ToTokens for Options {
     fn to_tokens(&self, tokens: &mut proc_macro2::TokenStream) {
-        let Self { seeds, scheduler, mutant, max_steps, jobs } = self;
+        let Self { seeds, scheduler, mutant, max_steps, jobs, race_check } = self;
         let (seeds, max_steps, jobs) = (option(seeds), option(max_steps), option(jobs));
-        let (scheduler, mutant) = (option(scheduler), option(mutant));
+        let (scheduler, mutant, race_check) =
+            (option(scheduler), option(mutant), option(race_check));
         tokens.extend(quote! {
             seeds: #seeds,
             scheduler: #scheduler,
             mutant: #mutant,
             max_steps: #max_steps,
             jobs: #jobs,
+            race_check: #race_check,
         });
     }
 }
@@ -179,5 +184,12 @@ fn text(value: &Expr) -> Result<String> {
     match value {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.value()),
         _ => Err(Error::new_spanned(value, "a text in quotes belongs here, such as \"pct3\"")),
+    }
+}
+
+fn truth(value: &Expr) -> Result<bool> {
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Bool(truth), .. }) => Ok(truth.value),
+        _ => Err(Error::new_spanned(value, "true or false belongs here")),
     }
 }

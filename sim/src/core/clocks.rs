@@ -226,7 +226,9 @@ impl Execution {
         }
         self.inner().needed_clocks = false;
         self.clocked.set(clocked);
-        self.observed.set(clocked || recorded);
+        let faults = &self.inner().setup.faults;
+        let mishaps = faults.spurious_failure > 0 || faults.descheduled > 0;
+        self.observed.set(clocked || recorded || mishaps);
     }
 
     /// The program caught a panic. What its destructors did was no step, so edges are missing: from

@@ -28,7 +28,10 @@ pub(crate) enum Domain {
     /// What a guided search varies.
     Guide = 5,
     /// Which execution a proof within a bound runs next.
-    Proof = 6,
+    Proof = 7,
+    /// When crashes come, and what they leave: faults that are drawn apart from the others, so that
+    /// they stay what they are where a schedule is varied.
+    Crash = 6,
 }
 
 pub(crate) struct Draws {

@@ -18,12 +18,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::clocks::{Clocks, KeepClocks};
 use super::draws::{Domain, Draws};
 use super::fiber::{Host, Stacks};
+use super::lives::Lives;
 use super::panics::{self, PanicRecord};
 use super::recorder::Recorder;
 use super::statics::{StaticCopies, StaticRange};
 use super::task::{NOT_RUNNABLE, Pending, Task};
 use super::words::Watcher;
-use crate::explore::{Failure, Faults};
+use crate::explore::{Failure, FaultCounts, Faults, LifeSteps};
 use crate::scheduler::{Strategy, Turn};
 use crate::trace::{SwitchReason, What};
 
@@ -39,6 +40,8 @@ pub(crate) struct Setup {
     pub(crate) spin_budget: bool,
     pub(crate) leak_unfinished: bool,
     pub(crate) clocks: KeepClocks,
+    /// How long the lives of the program are, where crashes are drawn.
+    pub(crate) life_steps: LifeSteps,
 }
 
 /// What came of it.
@@ -51,6 +54,8 @@ pub(crate) struct Outcome {
     pub(crate) arm: &'static str,
     /// Plain memory was touched and no clocks were kept: the seed has to be run again with them.
     pub(crate) needed_clocks: bool,
+    /// The faults that struck, if any did.
+    pub(crate) faults: Option<Box<FaultCounts>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,10 +101,16 @@ pub(crate) struct Inner {
     pub(super) strategy_at: u64,
     /// The next step at which a timer, the step limit or the watchdog wants attention.
     pub(super) special_at: u64,
+    /// The step of the next crash.
+    pub(super) crash_at: u64,
+    /// The step from which on no fault strikes.
+    pub(super) storm_ends_at: u64,
     pub(super) watchdog_at: u64,
     pub(super) watchdog_changes: u64,
     pub(super) draws: Draws,
     pub(super) fault_draws: Draws,
+    pub(super) crash_draws: Draws,
+    pub(super) crash_started: bool,
     pub(super) workload_draws: Draws,
     pub(super) workload_started: bool,
     pub(super) wake_draws: Draws,
@@ -127,6 +138,9 @@ pub(crate) struct Inner {
     pub(super) recorder: Option<Box<Recorder>>,
     pub(super) clocks: Option<Box<Clocks>>,
     pub(super) needed_clocks: bool,
+    pub(super) lives: Lives,
+    /// The faults that struck in this execution.
+    pub(super) faults: Option<Box<FaultCounts>>,
     /// Names given with `name!`, kept only where somebody will read them.
     pub(super) listening: bool,
     /// Whatever instrumented types keep for the length of an execution.
@@ -174,10 +188,14 @@ impl Execution {
                 strategy: Strategy::Random(crate::scheduler::Random),
                 strategy_at: 0,
                 special_at: 0,
+                crash_at: u64::MAX,
+                storm_ends_at: u64::MAX,
                 watchdog_at: 0,
                 watchdog_changes: 0,
                 draws: Draws::new(Domain::Schedule),
                 fault_draws: Draws::new(Domain::Fault),
+                crash_draws: Draws::new(Domain::Crash),
+                crash_started: false,
                 workload_draws: Draws::new(Domain::Workload),
                 workload_started: false,
                 wake_draws: Draws::new(Domain::Wake),
@@ -197,6 +215,7 @@ impl Execution {
                     spin_budget: false,
                     leak_unfinished: false,
                     clocks: KeepClocks::Never,
+                    life_steps: LifeSteps::default(),
                 },
                 failure: None,
                 panic: None,
@@ -208,6 +227,8 @@ impl Execution {
                 recorder: None,
                 clocks: None,
                 needed_clocks: false,
+                lives: Lives::default(),
+                faults: None,
                 listening: false,
                 extensions: Vec::new(),
             }),
@@ -254,7 +275,10 @@ impl Execution {
         unsafe { self.create(None, main) };
         self.set_current(0);
         self.run_tasks();
-        if self.inner().unfinished > 0 {
+        while self.carry_out_doom() {
+            self.run_tasks();
+        }
+        if self.inner().unfinished > 0 || self.inner().lives.killed > 0 {
             self.tear_down();
         }
         CURRENT.set(ptr::null());
@@ -289,9 +313,13 @@ impl Execution {
         if setup.faults.any() {
             inner.fault_draws.start(seed);
         }
+        inner.crash_at = u64::MAX;
+        inner.crash_started = false;
+        inner.lives.begin();
+        self.begin_storm();
         inner.workload_started = false;
         inner.wake_started = false;
-        inner.special_at = setup.max_steps.min(inner.watchdog_at);
+        inner.special_at = inner.setup.max_steps.min(inner.watchdog_at);
         self.recording.set(recorder.is_some());
         self.begin_clocks(setup.clocks, recorder.is_some());
         inner.recorder = recorder;
@@ -323,7 +351,8 @@ impl Execution {
         let verdict = failure.as_ref().map_or(0, |failure| text_hash(&failure.rule));
         let hash = mix(mix(inner.hash, self.step.get()), verdict);
         let (steps, retire, arm) = (self.step.get(), inner.retire, inner.strategy.arm());
-        Outcome { steps, hash, failure, retire, arm, needed_clocks: inner.needed_clocks }
+        let (needed_clocks, faults) = (inner.needed_clocks, inner.faults.take());
+        Outcome { steps, hash, failure, retire, arm, needed_clocks, faults }
     }
 
     /// The scheduler of the latest run, and what was written down.

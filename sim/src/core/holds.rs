@@ -53,6 +53,9 @@ impl Execution {
             inner.strategy_at = 0;
             self.next_event.set(0);
         }
+        if self.observed.get() && kind.rules.no_sleep {
+            self.may_be_descheduled(object, place);
+        }
     }
 
     pub(crate) fn hold_end(&self, object: usize) {
@@ -90,6 +93,17 @@ impl Execution {
             let message =
                 format!("the holder of a {} must not sleep, but it {}", hold.kind.name, verb(kind));
             self.fail_here(Failure::new("hold-no-sleep", message).at(place));
+        }
+    }
+
+    /// The running task is about to allocate.
+    pub(crate) fn may_allocate(&self, place: Place) {
+        if self.inner().n_holds == 0 || self.is_unwinding() {
+            return;
+        }
+        if let Some(hold) = self.me().holds.iter().find(|hold| hold.kind.rules.no_allocation) {
+            let message = format!("the holder of a {} must not allocate", hold.kind.name);
+            self.fail_here(Failure::new("hold-no-allocation", message).at(place));
         }
     }
 
@@ -184,10 +198,12 @@ impl Execution {
         let _ = write!(line, " at {}", pending.place);
         for (holder, other) in (0..).zip(&self.inner().tasks[..self.inner().n_tasks]) {
             let holds = other.holds.iter().filter(|hold| {
-                !other.finished && task.wait.is_some_and(|wait| wait.object == hold.object)
+                (!other.finished || other.killed)
+                    && task.wait.is_some_and(|wait| wait.object == hold.object)
             });
             for hold in holds {
                 let _ = write!(line, ", held by {} since {}", self.role(holder), hold.place);
+                line.push_str(if other.killed { ", which was killed" } else { "" });
             }
         }
         if task.spin == Spin::Waiting

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::execution::{Execution, Mode, in_task};
 use super::fiber::Fiber;
+use super::lives::NO_LIFE;
 use super::task::{Spin, Task};
 use crate::explore::Failure;
 use crate::trace::{SwitchReason, What};
@@ -19,29 +20,7 @@ impl Execution {
         self.next_event.set(0);
         for id in (0..self.inner().n_tasks as u32).rev() {
             self.set_current(id);
-            let task = self.task.get();
-            // SAFETY: a boxed slot that lives as long as the execution, whose task does not run.
-            let fiber = unsafe { &mut (*task).fiber };
-            if !fiber.is_alive() {
-                continue;
-            }
-            if self.inner().setup.leak_unfinished && !self.inner().retire {
-                // The scenario declared that nothing on its stacks needs its drop.
-                if let Some(stack) = fiber.take_stack() {
-                    self.inner().stacks.give(stack);
-                }
-                continue;
-            }
-            if !self.inner().retire {
-                self.run_tasks();
-            }
-            // SAFETY: as above.
-            let fiber = unsafe { &mut (*task).fiber };
-            if fiber.is_alive() {
-                // It would not end, as `abandon` said, or must not be touched: lost with all that
-                // its stack owns.
-                std::mem::forget(std::mem::replace(fiber, Fiber::NONE));
-            }
+            self.unwind_current();
         }
     }
 
@@ -59,11 +38,13 @@ impl Execution {
         }
         inner.n_tasks += 1;
         inner.unfinished += 1;
+        let life = if id == 0 { NO_LIFE } else { self.me().life };
         let stack = inner.stacks.take();
         let task = &mut inner.tasks[id as usize];
         task.reset();
         task.name = name;
-        let life = move || {
+        task.life = life;
+        let main = move || {
             if in_task(|execution| execution.inner().mode) == Mode::Dying {
                 drop(main);
             } else {
@@ -72,7 +53,7 @@ impl Execution {
             in_task(Self::finish);
         };
         // SAFETY: our caller answers for what `main` borrows; nothing else is borrowed.
-        task.fiber = unsafe { Fiber::new(stack, life) };
+        task.fiber = unsafe { Fiber::new(stack, main) };
         let (parent, name) = (self.current.get(), task.name.as_deref());
         inner.strategy.spawned(id, parent, name, &mut inner.draws);
         self.clock_spawned(id);
@@ -94,7 +75,10 @@ impl Execution {
         }
         let id = self.current.get();
         let inner = self.inner();
-        self.me().finished = true;
+        if std::mem::replace(&mut self.me().finished, true) {
+            // It was killed, and is unwound now that the execution is over.
+            return;
+        }
         inner.unfinished -= 1;
         if inner.mode == Mode::Dying || self.stop.get() {
             return;

@@ -2,6 +2,7 @@
 //!
 //! - [`execution`]: one execution, who runs in it and who runs next;
 //! - [`life`]: tasks begin and end;
+//! - [`lives`]: processes within an execution, crashes, killed tasks;
 //! - [`point`]: scheduling points, the hot path;
 //! - [`wait`]: tasks that wait for locks, for each other, for time;
 //! - [`words`]: tasks that watch atomic words, spin loops among them;
@@ -19,11 +20,13 @@ mod fiber;
 mod holds;
 mod leave_hook;
 mod life;
+mod lives;
 mod panics;
 mod point;
 mod recorder;
 mod services;
 mod shadow;
+mod spurious;
 mod statics;
 mod task;
 mod wait;
@@ -33,11 +36,12 @@ pub(crate) use clocks::{Access, Clock, KeepClocks};
 pub(crate) use draws::{Domain, Draws};
 pub(crate) use execution::{Execution, Setup, current, mix};
 pub(crate) use holds::{hold_begin, hold_end};
+pub(crate) use lives::LifeEnd;
 pub(crate) use recorder::{Recorder, listening, log_event, name_object, note, recording};
 pub(crate) use services::Destroyed;
 pub(crate) use task::{Place, Task};
 pub(crate) use wait::{Request, Wake};
-pub(crate) use words::{attempt_failed, block_on_bits, unwinding};
+pub(crate) use words::{attempt_failed, block_on_bits, fails_spuriously, unwinding};
 
 /// The name by which scripts and reports call a task: `main`, its own name, with an ordinal from
 /// the second task of that name on, or `task 3`.

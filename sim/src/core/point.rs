@@ -8,7 +8,6 @@
 use super::execution::{Execution, Mode, STEP_NS, WATCHDOG_STEPS};
 use super::panics;
 use super::task::{Pending, Place, Spin};
-use crate::explore::Failure;
 use crate::scheduler::NOBODY;
 use crate::trace::{OpKind, SwitchReason};
 
@@ -80,11 +79,10 @@ impl Execution {
         let step = self.step.get();
         let inner = self.inner();
         if step >= inner.setup.max_steps {
-            let limit = inner.setup.max_steps;
-            self.fail_here(Failure::new(
-                "step-limit",
-                format!("the execution did not end within {limit} steps"),
-            ));
+            self.fail_here(self.out_of_steps());
+        }
+        if step >= inner.crash_at {
+            self.crash_due();
         }
         self.fire_timers();
         if step >= inner.watchdog_at {
@@ -120,7 +118,8 @@ impl Execution {
         let timer_step = timer.map_or(u64::MAX, |deadline| {
             deadline.saturating_sub(inner.leap_ns).div_ceil(STEP_NS).max(self.step.get() + 1)
         });
-        inner.special_at = inner.setup.max_steps.min(inner.watchdog_at).min(timer_step);
+        let machine = inner.setup.max_steps.min(inner.watchdog_at).min(inner.crash_at);
+        inner.special_at = machine.min(timer_step);
         if self.next_event.get() > inner.special_at {
             self.next_event.set(inner.special_at);
         }

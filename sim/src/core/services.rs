@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::execution::{Execution, Mode};
 use super::task::Place;
-use crate::explore::Faults;
+use crate::explore::{FaultKind, Faults};
 use crate::scheduler::Told;
 use crate::trace::{OpKind, What};
 
@@ -113,22 +113,63 @@ impl Execution {
         made
     }
 
-    /// Whether the seed wants a fault here that strikes `rate` of 65,536 times. A fault is written
-    /// down as a note, `what`.
-    pub(crate) fn fault(&self, rate: fn(&Faults) -> u32, what: &str, place: Place) -> bool {
+    /// Whether the seed wants a fault here that strikes `rate` of 65,536 times.
+    pub(crate) fn wants_fault(&self, rate: fn(&Faults) -> u32) -> bool {
         let inner = self.inner();
         let rate = rate(&inner.setup.faults);
-        if rate == 0 || self.is_unwinding() {
+        if rate == 0 || self.is_unwinding() || self.step.get() >= inner.storm_ends_at {
             return false;
         }
         let strikes = inner.strategy.strikes();
-        if !strikes.unwrap_or_else(|| inner.fault_draws.below(1 << 16) < rate) {
-            return false;
-        }
+        strikes.unwrap_or_else(|| inner.fault_draws.below(1 << 16) < rate)
+    }
+
+    /// A number below `n` that decides how a fault goes that strikes.
+    pub(crate) fn fault_draw(&self, n: u32) -> u32 {
+        self.tell(Told::Draws);
+        self.inner().fault_draws.below(n)
+    }
+
+    /// The faults of this execution.
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.inner().setup.faults
+    }
+
+    /// A fault struck so many times: it is counted, and `what` it did is written down.
+    #[cold]
+    pub(crate) fn struck(
+        &self,
+        kind: FaultKind,
+        times: u64,
+        place: Place,
+        what: impl FnOnce() -> String,
+    ) {
+        self.count_struck(kind, times);
         if self.recording.get() {
-            self.record(Some(place), What::Note(what.to_owned()));
+            self.record(Some(place), What::Fault(what()));
         }
-        true
+    }
+
+    /// A fault struck so many times, and what it did is told elsewhere.
+    pub(crate) fn count_struck(&self, kind: FaultKind, times: u64) {
+        if times > 0 {
+            self.inner().faults.get_or_insert_default().count(kind, times);
+        }
+    }
+
+    /// Whether the seed wants a fault of this kind here, which is counted and written down.
+    pub(crate) fn fault(
+        &self,
+        kind: FaultKind,
+        rate: fn(&Faults) -> u32,
+        what: &str,
+        place: Place,
+    ) -> bool {
+        let strikes = self.wants_fault(rate);
+        if strikes {
+            self.struck(kind, 1, place, || what.to_owned());
+        }
+        strikes
     }
 
     /// The value of the running task's local at `key`, if it has one.

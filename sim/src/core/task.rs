@@ -96,6 +96,12 @@ pub(crate) struct Task {
     pub(crate) fiber: Fiber,
     pub(crate) runnable_at: u32,
     pub(crate) finished: bool,
+    /// It died alone: it is finished, and was not unwound.
+    pub(crate) killed: bool,
+    /// The task whose scope it is in, and from which it borrows.
+    pub(crate) scoped: Option<u32>,
+    /// The life that it is part of; 0 for none.
+    pub(crate) life: u32,
     pub(crate) parked_token: bool,
     pub(crate) timed_out: bool,
     pub(crate) pending: Pending,
@@ -122,6 +128,9 @@ impl Task {
             fiber: Fiber::NONE,
             runnable_at: NOT_RUNNABLE,
             finished: false,
+            killed: false,
+            scoped: None,
+            life: 0,
             parked_token: false,
             timed_out: false,
             pending: Pending { kind: OpKind::Spawn, object: 0, place: Location::caller() },
@@ -148,6 +157,8 @@ impl Task {
         self.pending.kind = OpKind::Spawn;
         self.pending.object = 0;
         self.finished = false;
+        self.killed = false;
+        self.scoped = None;
         self.parked_token = false;
         self.timed_out = false;
         self.wait = None;

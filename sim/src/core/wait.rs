@@ -17,6 +17,8 @@ pub(crate) enum Wake {
     Ready,
     /// The deadline passed first.
     TimedOut,
+    /// It ended for no reason.
+    Spurious,
 }
 
 /// A wait, as its caller describes it.
@@ -43,6 +45,27 @@ impl Execution {
     #[inline]
     pub(crate) fn wait(&self, request: Request, place: Place) -> Wake {
         self.wait_joining(request, None, place)
+    }
+
+    /// As [`Execution::wait`] for a sleep that may end for no reason, where the seed says so.
+    pub(crate) fn sleep(
+        &self,
+        kind: OpKind,
+        object: usize,
+        class: u8,
+        deadline_ns: Option<u64>,
+        place: Place,
+    ) -> Wake {
+        let spurious_ns = self.spurious_deadline_ns();
+        let earlier = spurious_ns.filter(|&at| deadline_ns.is_none_or(|deadline| at < deadline));
+        let deadline_ns = earlier.or(deadline_ns);
+        let request = Request { kind, object, class, deadline_ns, sleeps: true };
+        let wake = self.wait(request, place);
+        if wake == Wake::TimedOut && earlier.is_some() {
+            self.woke_spuriously(place);
+            return Wake::Spurious;
+        }
+        wake
     }
 
     /// Blocks the running task until task `id` has ended.
@@ -206,6 +229,10 @@ impl Execution {
         };
         let now = self.now_ns();
         self.inner().leap_ns += deadline.saturating_sub(now);
+        if self.inner().setup.spin_budget {
+            // A spinner that sleeps is no loop that runs alone.
+            self.changes.set(self.changes.get() + 1);
+        }
         self.fire_timers();
         self.update_special();
         true

@@ -53,6 +53,12 @@ pub(crate) fn attempt_failed() {
     }
 }
 
+/// Whether a test-and-set of the calling task fails for no reason.
+#[inline(always)]
+pub(crate) fn fails_spuriously(place: Place) -> bool {
+    current().is_some_and(|execution| execution.fails_spuriously(place))
+}
+
 /// Whether the calling task is being unwound: locks are then granted to it whoever has them.
 #[inline]
 pub(crate) fn unwinding() -> bool {
@@ -184,6 +190,11 @@ impl Execution {
     /// The running task said that it spins, or offered the processor.
     pub(crate) fn spin_hint(&self, yields: bool, place: Place) {
         let kind = if yields { OpKind::Yield } else { OpKind::Spin };
+        if self.inner().setup.spin_budget && !yields {
+            // It spins in virtual time, however often.
+            self.point(kind, 0, place);
+            return;
+        }
         let me = self.me();
         let (object, seen) = (me.last_object, me.last_seen);
         let lock_taken = me.changed_nothing_at == self.step.get();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use super::{Environment, Faults, Report, pilot, sweep};
+use super::{Environment, Faults, LifeSteps, Report, pilot, sweep};
 use crate::core::{Draws, Execution, KeepClocks, Recorder, Setup};
 use crate::scheduler::{Pilot, Scheduler, Strategy};
 use crate::trace::Trace;
@@ -58,6 +58,7 @@ impl Checker {
                 spin_budget: false,
                 leak_unfinished: false,
                 clocks: KeepClocks::Unneeded,
+                life_steps: LifeSteps::default(),
             },
             stop_at_first: false,
             stack_bytes: 256 * 1024,
@@ -97,6 +98,7 @@ impl Checker {
     #[must_use]
     pub fn mutant(mut self, mutant: Option<&'static str>) -> Self {
         self.setup.mutant = mutant;
+        self.setup.life_steps = LifeSteps::default();
         self
     }
 
@@ -104,6 +106,7 @@ impl Checker {
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
         self.setup.faults = faults;
+        self.setup.life_steps = LifeSteps::default();
         self
     }
 
@@ -218,10 +221,11 @@ impl Checker {
 
     /// As [`Checker::trace`], with a hash over everything written down.
     pub(super) fn trace_hashed(&self, seed: u64, body: &(dyn Fn() + Sync)) -> (Trace, u64) {
+        let knowing = self.knowing_lives(body);
         std::thread::scope(|scope| {
             let run = || {
                 let execution = Execution::new(self.stack_bytes);
-                let recorded = self.record(&execution, &pilot::measure(self, body), seed, body);
+                let recorded = knowing.record(&execution, &pilot::measure(self, body), seed, body);
                 (recorded.trace, recorded.hash)
             };
             let builder = std::thread::Builder::new().name(format!("{}@{seed}", self.name));
@@ -288,6 +292,7 @@ impl Checker {
             failure,
             steps: outcome.steps,
             hash: outcome.hash,
+            faults: outcome.faults.map(|faults| *faults).unwrap_or_default(),
         };
         Recorded { trace, hash, strategy, retire: outcome.retire }
     }

@@ -18,6 +18,7 @@ impl Checker {
     /// What the executions of all seeds show of each other's doings. A failing execution counts as
     /// far as it went.
     pub fn coverage(&self, body: &(dyn Fn() + Sync)) -> Coverage {
+        let knowing = &*self.knowing_lives(body);
         let pilot = pilot::measure(self, body);
         let next = AtomicU64::new(0);
         let total = Mutex::new(Coverage::default());
@@ -31,7 +32,7 @@ impl Checker {
                 if position >= self.n_seeds() {
                     break;
                 }
-                let recorded = self.record(&execution, &pilot, self.seed_at(position), body);
+                let recorded = knowing.record(&execution, &pilot, self.seed_at(position), body);
                 coverage.observe(&recorded.trace);
                 retired = recorded.retire;
             }

@@ -60,8 +60,9 @@ impl Checker {
     /// Searches with as many executions as there are seeds, from the first on, guided by what they
     /// show; with `stop_at_first`, to the first failure. One job, whatever `jobs` says.
     pub fn guided(&self, body: &(dyn Fn() + Sync)) -> Guided {
+        let knowing = self.knowing_lives(body);
         let mut search = Search {
-            checker: self,
+            checker: &knowing,
             pilot: pilot::measure_contended(self, body),
             draws: Draws::new(Domain::Guide),
             corpus: Vec::new(),

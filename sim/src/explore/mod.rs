@@ -20,10 +20,11 @@ pub use checker::{Checker, check};
 pub use environment::{BadVariable, Environment, parse_seed, parse_seeds, parse_shard};
 pub use explain::{CriticalPair, Explanation, Moment};
 pub use failure::Failure;
-pub use faults::Faults;
+pub use faults::{CrashKind, CrashPoint, FaultCounts, Faults};
+pub(crate) use faults::{FaultKind, LifeSteps};
 pub use guided::{Finding, Guided};
 pub use neighbours::{Neighbour, SUFFIXES};
-pub use prove::{Proof, ProofFailure, ProofOptions, ProofState, Remaining};
+pub use prove::{Proof, ProofFailure, ProofOptions, Remaining};
 pub use report::{ArmCount, FirstFailure, Report};
 pub use shrink::Shrunk;
 

@@ -1,8 +1,10 @@
 //! Pilots: a few executions with fixed seeds that tell schedulers how long a program is.
 
-use super::Checker;
+use std::borrow::Cow;
+
+use super::{Checker, CrashPoint, LifeSteps};
 use crate::core::{Execution, KeepClocks, Setup};
-use crate::scheduler::{Pilot, Scheduler, Strategy, Survey, settle};
+use crate::scheduler::{Pilot, Random, Scheduler, Strategy, Survey, settle};
 
 const PILOTS: u64 = 8;
 
@@ -34,8 +36,7 @@ pub(super) fn measure_contended(checker: &Checker, body: &(dyn Fn() + Sync)) -> 
 fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
     let execution = Execution::new(checker.stack_bytes);
     let mut pilots: Vec<Pilot> = Vec::new();
-    // A race would cut them short, and they are to say how long the program is.
-    let setup = Setup { clocks: KeepClocks::Never, ..checker.setup };
+    let setup = undisturbed(checker);
     // An execution that failed may have shown a part of the program only.
     let (mut whole, mut cut_short) = (Vec::new(), Vec::new());
     for i in 0..PILOTS {
@@ -64,5 +65,45 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
         held_objects: quartile(|pilot| u64::from(pilot.held_objects)) as u32,
         candidates: quartile(|pilot| pilot.candidates),
         profiles: settle(if whole.is_empty() { cut_short } else { whole }),
+    }
+}
+
+/// How pilots run: a race or a crash would cut them short, and they are to say how long the program
+/// is.
+fn undisturbed(checker: &Checker) -> Setup {
+    let faults = checker.setup.faults.without_crashes();
+    Setup { clocks: KeepClocks::Never, faults, ..checker.setup }
+}
+
+/// How long the lives of the program are, whoever schedules: what crashes are drawn from must not
+/// depend on the scheduler, or a schedule could not be replayed.
+fn measure_lives(checker: &Checker, body: &(dyn Fn() + Sync)) -> LifeSteps {
+    let run = || {
+        let execution = Execution::new(checker.stack_bytes);
+        let setup = undisturbed(checker);
+        let mut lives = LifeSteps::default();
+        for i in 0..PILOTS {
+            let random = |_: &mut _| Strategy::Random(Random);
+            let outcome = execution.run(u64::MAX - i, &setup, random, body, None);
+            lives.merge(&execution.life_steps());
+            if outcome.retire {
+                break;
+            }
+        }
+        lives
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap_or_default())
+}
+
+impl Checker {
+    /// The same checker, which knows how long lives are if it draws where they crash.
+    pub(super) fn knowing_lives(&self, body: &(dyn Fn() + Sync)) -> Cow<'_, Self> {
+        let drawn = matches!(self.setup.faults.crash_point, CrashPoint::Drawn(_));
+        if !drawn || self.setup.life_steps.is_known() {
+            return Cow::Borrowed(self);
+        }
+        let mut knowing = self.clone();
+        knowing.setup.life_steps = measure_lives(self, body);
+        Cow::Owned(knowing)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Failure;
+use super::{Failure, FaultCounts};
 
 /// The failing execution with the lowest seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct Report {
     pub stopped: bool,
     /// Executions and failures by the scheduler that decided.
     pub arms: BTreeMap<String, ArmCount>,
+    /// How often each fault struck.
+    pub faults: FaultCounts,
 }
 
 impl Report {
@@ -71,6 +73,7 @@ impl Report {
         for (arm, count) in &other.arms {
             self.arms.entry(arm.clone()).or_default().add(*count);
         }
+        self.faults.add(&other.faults);
         self.hash = self.hash.wrapping_add(other.hash);
         self.stopped |= other.stopped;
         let earlier = |a: &FirstFailure, b: &FirstFailure| a.seed < b.seed;

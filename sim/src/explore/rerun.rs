@@ -12,7 +12,7 @@ use super::{Checker, pilot};
 use crate::core::{Draws, Execution};
 use crate::scheduler::{Choice, Depth, Pilot, Scheduler, Scripted, Strategy, Stretch, Turns};
 use crate::script::Script;
-use crate::trace::{SwitchReason, Trace, What};
+use crate::trace::Trace;
 
 /// How much longer than the execution at hand another may get before it counts as endless.
 const MUCH_LONGER: u64 = 4;
@@ -46,13 +46,6 @@ impl Run {
     pub(super) fn preemptions(&self) -> usize {
         self.taken.iter().filter(|stretch| stretch.cut.is_some()).count()
     }
-}
-
-/// Switches of `trace` that took a task off which could have gone on.
-pub(super) fn preemptions(trace: &Trace) -> usize {
-    let preempted =
-        |what: &What| matches!(what, What::Switch { reason: SwitchReason::Preempted, .. });
-    trace.events.iter().filter(|event| preempted(&event.what)).count()
 }
 
 enum Job {
@@ -96,7 +89,7 @@ pub(super) fn with<R>(
     body: &(dyn Fn() + Sync),
     with: impl FnOnce(&mut Reruns<'_, '_>) -> R,
 ) -> R {
-    let mut checker = checker.clone();
+    let mut checker = checker.knowing_lives(body).into_owned();
     checker.setup = checker.looking_for_races();
     if rule != "step-limit" {
         let limit = steps.saturating_mul(MUCH_LONGER).saturating_add(SHORT);

@@ -49,6 +49,7 @@ pub(super) fn run(
     stop: &AtomicBool,
     done: &(dyn Fn(u64) + Sync),
 ) -> Report {
+    let checker = &*checker.knowing_lives(body);
     let sweep = Sweep {
         checker,
         body,
@@ -149,6 +150,9 @@ impl Sweep<'_> {
             report.executions += 1;
             report.steps += outcome.steps;
             report.hash = report.hash.wrapping_add(mix(outcome.hash, seed));
+            if let Some(faults) = &outcome.faults {
+                report.faults.add(faults);
+            }
             let known = arms.iter().position(|&(arm, _)| std::ptr::eq(arm, outcome.arm));
             let at = known.unwrap_or_else(|| {
                 arms.push((outcome.arm, ArmCount::default()));

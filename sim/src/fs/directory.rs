@@ -6,9 +6,10 @@ use std::io::{self, Read as _, Write as _};
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Node};
+use super::disk::Disk;
 use super::file::File;
 use super::metadata::{FileType, Metadata};
+use super::names::Node;
 use crate::core::{Place, current};
 
 fn disk() -> Option<Disk> {
@@ -164,7 +165,7 @@ pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let Some(disk) = disk() else { return real::read_dir(path).map(Names::Real).map(ReadDir) };
     let path = path.as_ref();
     let entries = disk.list(path, Location::caller())?.into_iter();
-    let named = entries.filter_map(|(name, node)| Some((path.join(name.file_name()?), node)));
+    let named = entries.map(|(name, node)| (path.join(name), node));
     Ok(ReadDir(Names::Simulated(named.collect::<Vec<_>>().into_iter())))
 }
 

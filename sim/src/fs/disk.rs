@@ -1,40 +1,32 @@
-//! The disk of an execution: a tree of names, and inodes that live as long as a name or a handle.
+//! The disk of an execution: names, files, and what every operation on them does first.
 //!
-//! Touches: the tree and the bytes of inodes, each under a real mutex that is never held across a
-//! scheduling point.
-//! Keeps: an operation of the program happens at once, after its scheduling point.
-//!
-//! What a power failure would leave behind belongs here: an inode would keep its durable bytes
-//! beside the present ones, and a sync would copy them.
+//! Touches: the names, under a real mutex that is never held across a scheduling point.
+//! Keeps: an operation of the program happens at once, after its scheduling point and the time that
+//! it takes; a task that is unwound after a crash changes nothing; handles from before a power
+//! failure are good for nothing.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::ops::Bound::{Included, Unbounded};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use crate::core::{Execution, Place, current, listening, name_object};
+use super::image::Keep;
+use super::inode::{Inode, Room, changed, is_dead, told, wanted};
+use super::names::{Names, Node, Spot};
+use crate::core::{Execution, Place, Request, current, listening, name_object};
+use crate::explore::{CrashKind, FaultKind};
 use crate::trace::OpKind;
-
-/// Files do not grow beyond this.
-const MAX_LEN_BYTES: u64 = 1 << 30;
 
 /// The disk of an execution.
 #[derive(Clone)]
-pub(super) struct Disk(Arc<Mutex<Tree>>);
+pub(super) struct Disk(Arc<State>);
 
-type Tree = BTreeMap<PathBuf, Node>;
-
-/// What a name stands for.
-#[derive(Clone)]
-pub(super) enum Node {
-    Directory,
-    File(Arc<Inode>),
-}
-
-/// A file without its name.
-pub(super) struct Inode {
-    bytes: Mutex<Vec<u8>>,
+struct State {
+    names: Mutex<Names>,
+    room: Mutex<Arc<Room>>,
+    /// Times the power failed.
+    power_failures: AtomicU64,
 }
 
 /// How a file is opened.
@@ -53,87 +45,81 @@ pub(super) fn error(code: i32) -> io::Error {
     io::Error::from_raw_os_error(code)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What happens before every operation on `object`: a scheduling point, the rules of holds, faults.
-pub(super) fn operate(kind: OpKind, object: usize, place: Place) -> io::Result<()> {
-    let Some(execution) = current() else { return Ok(()) };
+/// What happens before every operation on `object`: a scheduling point, the rules of holds, the time
+/// that it takes, crashes. A task that dies in the middle of the operation has done it `partly`.
+pub(super) fn operate(kind: OpKind, object: usize, place: Place, partly: impl FnOnce(&Execution)) {
+    let Some(execution) = current() else { return };
     execution.may_sleep(kind, place);
     if execution.enter(kind, object, noun(kind), place) {
         execution.record_operation(kind, object, None, None, place);
     }
-    let failed = match kind {
-        OpKind::FileRead => execution.fault(|faults| faults.read_error, "the read fails", place),
-        OpKind::FileWrite => execution.fault(|faults| faults.write_error, "the write fails", place),
-        OpKind::FileSync => execution.fault(|faults| faults.sync_error, "the sync fails", place),
-        _ => false,
-    };
-    if failed { Err(io::Error::other("simulated I/O error")) } else { Ok(()) }
+    if execution.faults().latency_ns > 0 {
+        take_time(execution, kind, object, place);
+    }
+    if execution.wants_fault(|faults| faults.kill) && execution.current.get() != 0 {
+        partly(execution);
+        execution.kill(execution.current.get(), place);
+    } else if execution.wants_fault(|faults| faults.process_crash) && execution.in_life() {
+        partly(execution);
+        execution.crash_here(CrashKind::Process);
+    } else if execution.wants_fault(|faults| faults.power_failure) && execution.in_life() {
+        partly(execution);
+        execution.crash_here(CrashKind::Power);
+    }
+}
+
+fn take_time(execution: &Execution, kind: OpKind, object: usize, place: Place) {
+    if execution.is_unwinding() {
+        return;
+    }
+    let ns = execution.fault_draw(execution.faults().latency_ns.saturating_add(1));
+    let deadline_ns = execution.deadline(Duration::from_nanos(ns.into()));
+    if ns == 0 || deadline_ns.is_none() {
+        return;
+    }
+    execution.struck(FaultKind::Delay, 1, place, || format!("the disk takes {ns} ns"));
+    // Nobody enables this class: it ends with the time.
+    execution.wait(Request { kind, object, class: 0, deadline_ns, sleeps: false }, place);
+}
+
+/// Fails with `EIO` where the seed wants it.
+pub(super) fn may_fail(
+    kind: FaultKind,
+    rate: fn(&crate::Faults) -> u32,
+    what: &str,
+    place: Place,
+) -> io::Result<()> {
+    let Some(execution) = wanted(rate) else { return Ok(()) };
+    execution.struck(kind, 1, place, || what.to_owned());
+    Err(error(libc::EIO))
 }
 
 fn noun(kind: OpKind) -> &'static str {
     if kind == OpKind::FileOther { "disk" } else { "file" }
 }
 
-/// Loops that poll `object` have something to see.
-fn changed(object: usize) {
-    if let Some(execution) = current() {
-        execution.changed(object, 0, 1);
+/// The name that a spot has, which the root does not.
+fn named(spot: Spot, otherwise: i32) -> io::Result<(u32, std::ffi::OsString)> {
+    match spot.name {
+        Some(name) => Ok((spot.directory, name)),
+        None => Err(error(otherwise)),
     }
-}
-
-/// The path from the root, without `.` and `..`.
-fn absolute(path: &Path) -> io::Result<PathBuf> {
-    if path.as_os_str().is_empty() {
-        return Err(error(libc::ENOENT));
-    }
-    let mut absolute = PathBuf::from("/");
-    for component in path.components() {
-        match component {
-            Component::Normal(name) => absolute.push(name),
-            Component::ParentDir => {
-                absolute.pop();
-            }
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
-        }
-    }
-    Ok(absolute)
-}
-
-/// The directory in which `path` is or would be exists.
-fn check_parent(tree: &Tree, path: &Path) -> io::Result<()> {
-    let Some(parent) = path.parent() else { return Ok(()) };
-    // A file further up is a worse mistake than a missing directory.
-    let nearest = parent.ancestors().find_map(|above| tree.get(above).map(|node| (above, node)));
-    match nearest {
-        Some((_, Node::File(_))) => Err(error(libc::ENOTDIR)),
-        Some((above, Node::Directory)) if above == parent => Ok(()),
-        _ => Err(error(libc::ENOENT)),
-    }
-}
-
-fn find(tree: &Tree, path: &Path) -> io::Result<Node> {
-    if let Some(node) = tree.get(path) {
-        return Ok(node.clone());
-    }
-    check_parent(tree, path)?;
-    Err(error(libc::ENOENT))
-}
-
-/// The names below `path`.
-fn below(tree: &Tree, path: &Path) -> Vec<PathBuf> {
-    let from = tree.range::<Path, _>((Included(path), Unbounded)).map(|(below, _)| below);
-    from.take_while(|below| below.starts_with(path)).skip(1).cloned().collect()
 }
 
 impl Disk {
     /// The disk of the execution.
     pub(super) fn of(execution: &Execution) -> Self {
         execution.extension(|| {
-            let directories = ["/", "/tmp"].map(|path| (PathBuf::from(path), Node::Directory));
-            Self(Arc::new(Mutex::new(BTreeMap::from(directories))))
+            execution.on_power_failure(|execution| Self::of(execution).power_fails(execution));
+            Self(Arc::new(State {
+                names: Mutex::new(Names::new()),
+                room: Mutex::new(Arc::new(Room::of(execution))),
+                power_failures: AtomicU64::new(0),
+            }))
         })
     }
 
@@ -141,185 +127,238 @@ impl Disk {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// The tree and the path in it, after the scheduling point of an operation on names.
-    fn operate(&self, path: &Path, place: Place) -> io::Result<(MutexGuard<'_, Tree>, PathBuf)> {
-        operate(OpKind::FileOther, self.object(), place)?;
-        Ok((lock(&self.0), absolute(path)?))
+    /// Which disk a handle belongs to: there is another after each power failure.
+    pub(super) fn power_failures(&self) -> u64 {
+        self.0.power_failures.load(Relaxed)
+    }
+
+    /// The names, after the scheduling point of an operation on them.
+    fn operate(&self, place: Place) -> MutexGuard<'_, Names> {
+        operate(OpKind::FileOther, self.object(), place, |_| ());
+        lock(&self.0.names)
+    }
+
+    /// Changes names and says so, unless the task is dead.
+    fn change(
+        &self,
+        names: &mut Names,
+        what: String,
+        entries: Vec<((u32, std::ffi::OsString), Option<Node>)>,
+    ) {
+        if !is_dead() {
+            names.change(what, entries);
+            changed(self.object());
+        }
     }
 
     pub(super) fn open(&self, path: &Path, mode: Mode, place: Place) -> io::Result<Node> {
-        let (mut tree, path) = self.operate(path, place)?;
+        let mut names = self.operate(place);
+        let spot = names.spot(path)?;
         let writes = mode.write || mode.append;
-        match tree.get(&path) {
+        match names.at(&spot) {
             Some(_) if mode.create_new => Err(error(libc::EEXIST)),
-            Some(Node::Directory) if writes => Err(error(libc::EISDIR)),
-            Some(node @ Node::Directory) => Ok(node.clone()),
-            Some(node @ Node::File(inode)) => {
-                if mode.truncate {
-                    lock(&inode.bytes).clear();
-                    changed(inode.object());
+            Some(Node::Directory(_)) if writes => Err(error(libc::EISDIR)),
+            Some(node @ Node::Directory(_)) => Ok(node),
+            Some(node @ Node::File(_)) => {
+                if mode.truncate
+                    && let Node::File(inode) = &node
+                {
+                    inode.set_len(0, place)?;
                 }
-                Ok(node.clone())
-            }
-            None if mode.create || mode.create_new => {
-                check_parent(&tree, &path)?;
-                let inode = Arc::new(Inode { bytes: Mutex::default() });
-                if listening() {
-                    name_object(inode.object(), path.display().to_string(), None);
-                }
-                let node = Node::File(inode);
-                tree.insert(path, node.clone());
-                changed(self.object());
                 Ok(node)
             }
-            None => find(&tree, &path),
+            None if mode.create || mode.create_new => {
+                let name = path.display().to_string();
+                let inode = Arc::new(Inode::new(name.clone(), lock(&self.0.room).clone()));
+                if listening() {
+                    name_object(inode.object(), name.clone(), None);
+                }
+                let node = Node::File(inode);
+                let entry = named(spot, libc::EEXIST)?;
+                let what = format!("the creation of {name}");
+                self.change(&mut names, what, vec![(entry, Some(node.clone()))]);
+                Ok(node)
+            }
+            None => Err(error(libc::ENOENT)),
         }
     }
 
     pub(super) fn node(&self, path: &Path, place: Place) -> io::Result<Node> {
-        let (tree, path) = self.operate(path, place)?;
-        find(&tree, &path)
+        let names = self.operate(place);
+        names.at(&names.spot(path)?).ok_or_else(|| error(libc::ENOENT))
     }
 
     pub(super) fn create_dir(&self, path: &Path, place: Place) -> io::Result<()> {
-        let (mut tree, path) = self.operate(path, place)?;
-        if tree.contains_key(&path) {
+        let mut names = self.operate(place);
+        let spot = names.spot(path)?;
+        if names.at(&spot).is_some() {
             return Err(error(libc::EEXIST));
         }
-        check_parent(&tree, &path)?;
-        tree.insert(path, Node::Directory);
-        changed(self.object());
+        self.make_directory(&mut names, spot, path)
+    }
+
+    fn make_directory(&self, names: &mut Names, spot: Spot, path: &Path) -> io::Result<()> {
+        let entry = named(spot, libc::EEXIST)?;
+        let directory = names.new_directory();
+        let what = format!("the creation of {}", path.display());
+        self.change(names, what, vec![(entry, Some(directory))]);
         Ok(())
     }
 
     pub(super) fn create_dir_all(&self, path: &Path, place: Place) -> io::Result<()> {
-        let (mut tree, path) = self.operate(path, place)?;
-        let file = |above: &&Path| matches!(tree.get(*above), Some(Node::File(_)));
-        if let Some(found) = path.ancestors().find(file) {
-            return Err(error(if found == path { libc::EEXIST } else { libc::ENOTDIR }));
+        let mut names = self.operate(place);
+        let mut paths: Vec<&Path> = path.ancestors().collect();
+        paths.reverse();
+        for above in paths.into_iter().filter(|above| !above.as_os_str().is_empty()) {
+            let spot = names.spot(above)?;
+            match names.at(&spot) {
+                Some(Node::Directory(_)) => {}
+                Some(Node::File(_)) if above == path => return Err(error(libc::EEXIST)),
+                Some(Node::File(_)) => return Err(error(libc::ENOTDIR)),
+                None if is_dead() => return Ok(()),
+                None => self.make_directory(&mut names, spot, above)?,
+            }
         }
-        for directory in path.ancestors() {
-            tree.entry(directory.to_owned()).or_insert(Node::Directory);
-        }
-        changed(self.object());
         Ok(())
     }
 
     pub(super) fn remove_file(&self, path: &Path, place: Place) -> io::Result<()> {
-        let (mut tree, path) = self.operate(path, place)?;
-        match find(&tree, &path)? {
-            Node::Directory => return Err(error(libc::EISDIR)),
-            Node::File(_) => tree.remove(&path),
-        };
-        changed(self.object());
+        let mut names = self.operate(place);
+        let spot = names.spot(path)?;
+        match names.at(&spot) {
+            None => return Err(error(libc::ENOENT)),
+            Some(Node::Directory(_)) => return Err(error(libc::EISDIR)),
+            Some(Node::File(_)) => {}
+        }
+        let entry = named(spot, libc::EISDIR)?;
+        self.change(&mut names, format!("the removal of {}", path.display()), vec![(entry, None)]);
         Ok(())
     }
 
     /// Removes a directory, which must be empty unless `all` goes that is in it.
     pub(super) fn remove_dir(&self, path: &Path, all: bool, place: Place) -> io::Result<()> {
-        let (mut tree, path) = self.operate(path, place)?;
-        let Node::Directory = find(&tree, &path)? else { return Err(error(libc::ENOTDIR)) };
-        let names = below(&tree, &path);
-        if path.parent().is_none() {
-            return Err(error(libc::EBUSY));
-        }
-        if !all && !names.is_empty() {
+        let mut names = self.operate(place);
+        let spot = names.spot(path)?;
+        let id = match names.at(&spot) {
+            None => return Err(error(libc::ENOENT)),
+            Some(Node::File(_)) => return Err(error(libc::ENOTDIR)),
+            Some(Node::Directory(id)) => id,
+        };
+        let entry = named(spot, libc::EBUSY)?;
+        if !all && !names.is_empty(id) {
             return Err(error(libc::ENOTEMPTY));
         }
-        for name in names.iter().chain([&path]) {
-            tree.remove(name);
-        }
-        changed(self.object());
+        self.empty(&mut names, id, path);
+        self.change(&mut names, format!("the removal of {}", path.display()), vec![(entry, None)]);
         Ok(())
     }
 
-    pub(super) fn rename(&self, from: &Path, to: &Path, place: Place) -> io::Result<()> {
-        let (mut tree, from) = self.operate(from, place)?;
-        let to = absolute(to)?;
-        let moved = find(&tree, &from)?;
-        check_parent(&tree, &to)?;
-        if from == to {
-            return Ok(());
+    /// Removes all that is in a directory, name by name, so that a crash may leave some.
+    fn empty(&self, names: &mut Names, directory: u32, path: &Path) {
+        for (name, node) in names.list(directory) {
+            let path = path.join(&name);
+            if let Node::Directory(id) = node {
+                self.empty(names, id, &path);
+            }
+            let what = format!("the removal of {}", path.display());
+            self.change(names, what, vec![((directory, name), None)]);
         }
-        match (&moved, tree.get(&to)) {
-            (Node::Directory, _) if to.starts_with(&from) => return Err(error(libc::EINVAL)),
-            (Node::Directory, Some(Node::File(_))) => return Err(error(libc::ENOTDIR)),
-            (Node::File(_), Some(Node::Directory)) => return Err(error(libc::EISDIR)),
-            (Node::Directory, Some(Node::Directory)) if !below(&tree, &to).is_empty() => {
+    }
+
+    pub(super) fn rename(&self, from: &Path, to: &Path, place: Place) -> io::Result<()> {
+        let mut names = self.operate(place);
+        let (old, new) = (names.spot(from)?, names.spot(to)?);
+        let moved = names.at(&old).ok_or_else(|| error(libc::ENOENT))?;
+        let target = names.at(&new);
+        match (&moved, &target) {
+            (Node::Directory(from), Some(Node::Directory(to))) if from == to => return Ok(()),
+            (Node::File(from), Some(Node::File(to))) if Arc::ptr_eq(from, to) => return Ok(()),
+            (Node::Directory(id), _) if names.is_within(new.directory, *id) => {
+                return Err(error(libc::EINVAL));
+            }
+            (Node::Directory(_), Some(Node::File(_))) => return Err(error(libc::ENOTDIR)),
+            (Node::File(_), Some(Node::Directory(_))) => return Err(error(libc::EISDIR)),
+            (Node::Directory(_), Some(Node::Directory(to))) if !names.is_empty(*to) => {
                 return Err(error(libc::ENOTEMPTY));
             }
             _ => {}
         }
-        for name in below(&tree, &from) {
-            if let (Some(node), Ok(rest)) = (tree.remove(&name), name.strip_prefix(&from)) {
-                tree.insert(to.join(rest), node);
-            }
-        }
-        tree.remove(&from);
-        tree.insert(to, moved);
-        changed(self.object());
+        let (old, new) = (named(old, libc::EBUSY)?, named(new, libc::EBUSY)?);
+        let what = format!("the renaming of {} to {}", from.display(), to.display());
+        self.change(&mut names, what, vec![(old, None), (new, Some(moved))]);
         Ok(())
     }
 
     /// What is in a directory, in order of the names.
-    pub(super) fn list(&self, path: &Path, place: Place) -> io::Result<Vec<(PathBuf, Node)>> {
-        let (tree, path) = self.operate(path, place)?;
-        let Node::Directory = find(&tree, &path)? else { return Err(error(libc::ENOTDIR)) };
-        let names = below(&tree, &path).into_iter().filter(|name| name.parent() == Some(&path));
-        Ok(names.filter_map(|name| tree.get(&name).cloned().map(|node| (name, node))).collect())
-    }
-}
-
-impl Inode {
-    pub(super) fn object(&self) -> usize {
-        std::ptr::from_ref(self).addr()
-    }
-
-    pub(super) fn len_bytes(&self) -> u64 {
-        lock(&self.bytes).len() as u64
-    }
-
-    /// Reads as much as there is from `offset` on, up to the length of `buffer`.
-    pub(super) fn read(&self, buffer: &mut [u8], offset: u64) -> usize {
-        let bytes = lock(&self.bytes);
-        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-        let n = buffer.len().min(bytes.len() - from);
-        buffer[..n].copy_from_slice(&bytes[from..from + n]);
-        n
-    }
-
-    /// Writes at `offset`, or at the end if there is none; returns the offset behind it.
-    pub(super) fn write(&self, written: &[u8], offset: Option<u64>) -> io::Result<u64> {
-        let mut bytes = lock(&self.bytes);
-        let from = offset.unwrap_or(bytes.len() as u64);
-        if written.is_empty() {
-            return Ok(from);
+    pub(super) fn list(
+        &self,
+        path: &Path,
+        place: Place,
+    ) -> io::Result<Vec<(std::ffi::OsString, Node)>> {
+        let names = self.operate(place);
+        match names.at(&names.spot(path)?) {
+            None => Err(error(libc::ENOENT)),
+            Some(Node::File(_)) => Err(error(libc::ENOTDIR)),
+            Some(Node::Directory(id)) => Ok(names.list(id)),
         }
-        let to = from.saturating_add(written.len() as u64);
-        grow(&mut bytes, to)?;
-        bytes[from as usize..to as usize].copy_from_slice(written);
-        drop(bytes);
-        changed(self.object());
-        Ok(to)
     }
 
-    pub(super) fn set_len(&self, len_bytes: u64) -> io::Result<()> {
-        let mut bytes = lock(&self.bytes);
-        grow(&mut bytes, len_bytes)?;
-        bytes.truncate(len_bytes as usize);
-        drop(bytes);
-        changed(self.object());
+    /// Makes the names in a directory durable; after the scheduling point.
+    pub(super) fn sync_names(&self, directory: u32, place: Place) -> io::Result<()> {
+        let rate = |faults: &crate::Faults| faults.sync_error;
+        may_fail(FaultKind::SyncError, rate, "the sync fails", place)?;
+        let mut names = lock(&self.0.names);
+        if !is_dead() && names.is_dirty(directory) {
+            names.sync(directory);
+        }
         Ok(())
     }
-}
 
-/// Makes `bytes` at least `len_bytes` long.
-fn grow(bytes: &mut Vec<u8>, len_bytes: u64) -> io::Result<()> {
-    if len_bytes > MAX_LEN_BYTES {
-        return Err(error(libc::ENOSPC));
+    /// The power fails: what is left becomes another disk.
+    fn power_fails(&self, execution: &Execution) {
+        let place = std::panic::Location::caller();
+        let keep = match execution.crash_draw(4) {
+            0 => Keep::Nothing,
+            1 => Keep::All,
+            _ => Keep::Some,
+        };
+        let draw = &mut |n| execution.crash_draw(n);
+        let room = Arc::new(Room::of(execution));
+        let mut names = lock(&self.0.names);
+        let (mut after, lost) = names.after_power_failure(keep, draw);
+        for what in lost {
+            execution.struck(FaultKind::NameLost, 1, place, || format!("{what} is lost"));
+        }
+        after.replace_files(|inode| {
+            let (new, loss) = inode.after_power_failure(room.clone(), keep, draw);
+            let name = inode.name();
+            if loss.lost + loss.kept > 0 {
+                execution.struck(FaultKind::UnsyncedLost, loss.lost, place, || {
+                    let (lost, all) = (loss.lost, loss.lost + loss.kept);
+                    format!("{lost} of {all} unsynced sectors of {name} are lost")
+                });
+                execution.count_struck(FaultKind::UnsyncedKept, loss.kept);
+            }
+            for (sectors, older) in &loss.torn {
+                execution.struck(FaultKind::TornWrite, 1, place, || {
+                    format!("the write of {} of {name} is torn at sector {older}", told(sectors))
+                });
+            }
+            if let Some(before) = loss.len_before {
+                execution.struck(FaultKind::SizeLost, 1, place, || {
+                    format!("{name} is {} bytes long, not {before}", new.len_bytes())
+                });
+            }
+            let new = Arc::new(new);
+            if listening() {
+                name_object(new.object(), name.to_owned(), None);
+            }
+            new
+        });
+        *names = after;
+        *lock(&self.0.room) = room;
+        self.0.power_failures.fetch_add(1, Relaxed);
+        drop(names);
+        changed(self.object());
     }
-    if len_bytes > bytes.len() as u64 {
-        bytes.resize(len_bytes as usize, 0);
-    }
-    Ok(())
 }

@@ -6,12 +6,16 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt as RealFileExt;
 use std::panic::Location;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::disk::{Inode, Mode, Node, error, operate};
+use super::disk::{Disk, Mode, error, lock, may_fail, operate};
+use super::image::SECTOR;
+use super::inode::Inode;
 use super::metadata::Metadata;
+use super::names::Node;
 use super::open_options::{OpenOptions, open};
-use crate::core::Place;
+use crate::core::{Execution, Place};
+use crate::explore::FaultKind;
 use crate::trace::OpKind;
 
 /// As `std::fs::File`.
@@ -24,16 +28,21 @@ enum Handle {
 
 /// What handles that were cloned from one another share.
 struct Open {
+    disk: Disk,
+    /// How often the power had failed when it was opened.
+    power_failures: u64,
     node: Node,
     mode: Mode,
     cursor: Mutex<u64>,
+    /// The failed writes that it was told of.
+    errors_seen: Mutex<u64>,
 }
 
 impl Open {
     fn inode(&self) -> io::Result<&Inode> {
         match &self.node {
             Node::File(inode) => Ok(inode),
-            Node::Directory => Err(error(libc::EISDIR)),
+            Node::Directory(_) => Err(error(libc::EISDIR)),
         }
     }
 
@@ -42,50 +51,113 @@ impl Open {
     }
 
     fn cursor(&self) -> u64 {
-        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.cursor)
     }
 
     fn set_cursor(&self, cursor: u64) {
-        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = cursor;
+        *lock(&self.cursor) = cursor;
+    }
+
+    /// The scheduling point of an operation, and whether the disk is still the one of the handle.
+    fn operate(
+        &self,
+        kind: OpKind,
+        place: Place,
+        partly: impl FnOnce(&Execution),
+    ) -> io::Result<()> {
+        operate(kind, self.object(), place, partly);
+        if self.disk.power_failures() == self.power_failures {
+            Ok(())
+        } else {
+            // As if the machine that has the disk had been away.
+            Err(error(libc::ESTALE))
+        }
+    }
+
+    /// Reads at `offset`; says how much, and whether that is all that there is.
+    fn read_at(&self, buffer: &mut [u8], offset: u64, place: Place) -> io::Result<(usize, bool)> {
+        let inode = self.to_read(place)?;
+        Ok(inode.read(buffer, offset, place))
     }
 
     /// The file for an operation that reads, after its scheduling point.
     fn to_read(&self, place: Place) -> io::Result<&Inode> {
-        operate(OpKind::FileRead, self.object(), place)?;
+        self.operate(OpKind::FileRead, place, |_| ())?;
+        may_fail(FaultKind::ReadError, |faults| faults.read_error, "the read fails", place)?;
         if self.mode.read { self.inode() } else { Err(error(libc::EBADF)) }
     }
 
-    /// The file for an operation that writes, after its scheduling point.
-    fn to_write(&self, place: Place) -> io::Result<&Inode> {
-        operate(OpKind::FileWrite, self.object(), place)?;
-        let writes = self.mode.write || self.mode.append;
-        if writes { self.inode() } else { Err(error(libc::EBADF)) }
+    fn writes(&self) -> bool {
+        self.mode.write || self.mode.append
     }
 
-    fn read(&self, buffer: &mut [u8], place: Place) -> io::Result<usize> {
+    /// The scheduling point of a write, and the errors that it may end in.
+    fn to_write(&self, place: Place, partly: impl FnOnce(&Execution)) -> io::Result<()> {
+        self.operate(OpKind::FileWrite, place, partly)?;
+        may_fail(FaultKind::WriteError, |faults| faults.write_error, "the write fails", place)
+    }
+
+    /// Writes at `offset`, or at the end if there is none; returns where, and how much.
+    fn write_to(
+        &self,
+        bytes: &[u8],
+        offset: impl Fn() -> Option<u64>,
+        place: Place,
+    ) -> io::Result<(u64, usize)> {
+        let partly = |execution: &Execution| {
+            if let (Ok(inode), true) = (self.inode(), self.writes()) {
+                let sectors = bytes.len().div_ceil(SECTOR) as u32;
+                let n = execution.fault_draw(sectors + 1) as usize * SECTOR;
+                _ = inode.write(&bytes[..n.min(bytes.len())], offset(), place);
+            }
+        };
+        self.to_write(place, partly)?;
+        let inode = if self.writes() { self.inode()? } else { return Err(error(libc::EBADF)) };
+        inode.write(bytes, offset(), place)
+    }
+
+    fn read(&self, buffer: &mut [u8], place: Place) -> io::Result<(usize, bool)> {
         let inode = self.to_read(place)?;
         let cursor = self.cursor();
-        let n = inode.read(buffer, cursor);
+        let (n, is_all) = inode.read(buffer, cursor, place);
         self.set_cursor(cursor + n as u64);
-        Ok(n)
+        Ok((n, is_all))
     }
 
     fn write(&self, bytes: &[u8], place: Place) -> io::Result<usize> {
-        let inode = self.to_write(place)?;
-        let offset = (!self.mode.append).then(|| self.cursor());
-        self.set_cursor(inode.write(bytes, offset)?);
-        Ok(bytes.len())
+        let offset = || (!self.mode.append).then(|| self.cursor());
+        let (from, n) = self.write_to(bytes, offset, place)?;
+        self.set_cursor(from + n as u64);
+        Ok(n)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64, place: Place) -> io::Result<usize> {
         // As on Linux, a file opened to append does so wherever it is told to write.
-        let offset = (!self.mode.append).then_some(offset);
-        self.to_write(place)?.write(bytes, offset)?;
-        Ok(bytes.len())
+        let offset = || (!self.mode.append).then_some(offset);
+        self.write_to(bytes, offset, place).map(|(_, n)| n)
+    }
+
+    fn set_len(&self, len_bytes: u64, place: Place) -> io::Result<()> {
+        self.to_write(place, |_| ())?;
+        // The call, unlike a write, finds the argument invalid rather than the descriptor.
+        let inode = if self.writes() { self.inode()? } else { return Err(error(libc::EINVAL)) };
+        inode.set_len(len_bytes, place)
+    }
+
+    fn sync(&self, place: Place) -> io::Result<()> {
+        self.operate(OpKind::FileSync, place, |_| ())?;
+        let inode = match &self.node {
+            Node::Directory(id) => return self.disk.sync_names(*id, place),
+            Node::File(inode) => inode,
+        };
+        inode.sync(place);
+        let errors = inode.write_back_errors();
+        let seen = std::mem::replace(&mut *lock(&self.errors_seen), errors);
+        if seen == errors { Ok(()) } else { Err(error(libc::EIO)) }
     }
 
     fn seek(&self, to: SeekFrom, place: Place) -> io::Result<u64> {
-        operate(OpKind::FileOther, self.object(), place)?;
+        self.operate(OpKind::FileOther, place, |_| ())?;
         let sought = match to {
             SeekFrom::Start(offset) => Some(offset),
             SeekFrom::Current(by) => self.cursor().checked_add_signed(by),
@@ -97,6 +169,41 @@ impl Open {
     }
 }
 
+/// Fills `buffer` by reads, of which one that is cut short is followed by another.
+fn read_whole(
+    mut buffer: &mut [u8],
+    mut read: impl FnMut(&mut [u8]) -> io::Result<(usize, bool)>,
+) -> io::Result<()> {
+    loop {
+        let (n, is_all) = read(buffer)?;
+        buffer = &mut buffer[n..];
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        if is_all {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "failed to fill whole buffer",
+            ));
+        }
+    }
+}
+
+/// Writes all of `bytes` by writes, of which one that is cut short is followed by another.
+fn write_whole(
+    mut bytes: &[u8],
+    mut write: impl FnMut(&[u8], usize) -> io::Result<usize>,
+) -> io::Result<()> {
+    let all = bytes.len();
+    loop {
+        let n = write(bytes, all - bytes.len())?;
+        bytes = &bytes[n..];
+        if bytes.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
 impl From<real::File> for File {
     fn from(file: real::File) -> Self {
         Self(Handle::Real(file))
@@ -104,8 +211,15 @@ impl From<real::File> for File {
 }
 
 impl File {
-    pub(super) fn simulated(node: Node, mode: Mode) -> Self {
-        Self(Handle::Simulated(Arc::new(Open { node, mode, cursor: Mutex::new(0) })))
+    pub(super) fn simulated(disk: Disk, node: Node, mode: Mode) -> Self {
+        let errors_seen = match &node {
+            Node::File(inode) => inode.write_back_errors(),
+            Node::Directory(_) => 0,
+        };
+        let power_failures = disk.power_failures();
+        let (cursor, errors_seen) = (Mutex::new(0), Mutex::new(errors_seen));
+        let open = Open { disk, power_failures, node, mode, cursor, errors_seen };
+        Self(Handle::Simulated(Arc::new(open)))
     }
 
     /// As in `std`. A scheduling point.
@@ -156,7 +270,7 @@ impl File {
     pub fn sync_all(&self) -> io::Result<()> {
         match &self.0 {
             Handle::Real(file) => file.sync_all(),
-            Handle::Simulated(open) => operate(OpKind::FileSync, open.object(), Location::caller()),
+            Handle::Simulated(open) => open.sync(Location::caller()),
         }
     }
 
@@ -169,7 +283,7 @@ impl File {
     pub fn sync_data(&self) -> io::Result<()> {
         match &self.0 {
             Handle::Real(file) => file.sync_data(),
-            Handle::Simulated(open) => operate(OpKind::FileSync, open.object(), Location::caller()),
+            Handle::Simulated(open) => open.sync(Location::caller()),
         }
     }
 
@@ -182,15 +296,7 @@ impl File {
     pub fn set_len(&self, len_bytes: u64) -> io::Result<()> {
         match &self.0 {
             Handle::Real(file) => file.set_len(len_bytes),
-            Handle::Simulated(open) => {
-                // The call, unlike a write, finds the argument invalid rather than the descriptor.
-                let writes = open.mode.write || open.mode.append;
-                operate(OpKind::FileWrite, open.object(), Location::caller())?;
-                if !writes {
-                    return Err(error(libc::EINVAL));
-                }
-                open.inode()?.set_len(len_bytes)
-            }
+            Handle::Simulated(open) => open.set_len(len_bytes, Location::caller()),
         }
     }
 
@@ -204,7 +310,7 @@ impl File {
         match &self.0 {
             Handle::Real(file) => file.metadata().map(Into::into),
             Handle::Simulated(open) => {
-                operate(OpKind::FileOther, open.object(), Location::caller())?;
+                open.operate(OpKind::FileOther, Location::caller(), |_| ())?;
                 Ok((&open.node).into())
             }
         }
@@ -262,16 +368,19 @@ impl FileExt for File {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match &self.0 {
             Handle::Real(file) => file.read_at(buffer, offset),
-            Handle::Simulated(open) => Ok(open.to_read(Location::caller())?.read(buffer, offset)),
+            Handle::Simulated(open) => {
+                open.read_at(buffer, offset, Location::caller()).map(|(n, _)| n)
+            }
         }
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        if let Handle::Real(file) = &self.0 {
-            return file.read_exact_at(buffer, offset);
-        }
-        let n = self.read_at(buffer, offset)?;
-        if n == buffer.len() { Ok(()) } else { Err(cut_short()) }
+        let open = match &self.0 {
+            Handle::Real(file) => return file.read_exact_at(buffer, offset),
+            Handle::Simulated(open) => open,
+        };
+        let (place, all) = (Location::caller(), buffer.len());
+        read_whole(buffer, |rest| open.read_at(rest, offset + (all - rest.len()) as u64, place))
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
@@ -284,13 +393,12 @@ impl FileExt for File {
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match &self.0 {
             Handle::Real(file) => file.write_all_at(bytes, offset),
-            Handle::Simulated(open) => open.write_at(bytes, offset, Location::caller()).map(|_| ()),
+            Handle::Simulated(open) => {
+                let place = Location::caller();
+                write_whole(bytes, |rest, done| open.write_at(rest, offset + done as u64, place))
+            }
         }
     }
-}
-
-fn cut_short() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "failed to fill whole buffer")
 }
 
 impl Read for &File {
@@ -298,17 +406,18 @@ impl Read for &File {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &self.0 {
             Handle::Real(file) => (&*file).read(buffer),
-            Handle::Simulated(open) => open.read(buffer, Location::caller()),
+            Handle::Simulated(open) => open.read(buffer, Location::caller()).map(|(n, _)| n),
         }
     }
 
     #[track_caller]
     fn read_exact(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        if let Handle::Real(file) = &self.0 {
-            return (&*file).read_exact(buffer);
-        }
-        let n = self.read(buffer)?;
-        if n == buffer.len() { Ok(()) } else { Err(cut_short()) }
+        let open = match &self.0 {
+            Handle::Real(file) => return (&*file).read_exact(buffer),
+            Handle::Simulated(open) => open,
+        };
+        let place = Location::caller();
+        read_whole(buffer, |rest| open.read(rest, place))
     }
 
     #[track_caller]
@@ -318,14 +427,18 @@ impl Read for &File {
             Handle::Simulated(open) => open,
         };
         let place = Location::caller();
-        let inode = open.to_read(place)?;
-        let left = inode.len_bytes().saturating_sub(open.cursor()) as usize;
         let from = bytes.len();
-        bytes.resize(from + left, 0);
-        let n = inode.read(&mut bytes[from..], open.cursor());
-        bytes.truncate(from + n);
-        open.set_cursor(open.cursor() + n as u64);
-        Ok(n)
+        loop {
+            let inode = open.to_read(place)?;
+            let (start, cursor) = (bytes.len(), open.cursor());
+            bytes.resize(start + inode.len_bytes().saturating_sub(cursor) as usize, 0);
+            let (n, is_all) = inode.read(&mut bytes[start..], cursor, place);
+            bytes.truncate(start + n);
+            open.set_cursor(cursor + n as u64);
+            if is_all {
+                return Ok(bytes.len() - from);
+            }
+        }
     }
 }
 
@@ -342,7 +455,10 @@ impl Write for &File {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &self.0 {
             Handle::Real(file) => (&*file).write_all(bytes),
-            Handle::Simulated(open) => open.write(bytes, Location::caller()).map(|_| ()),
+            Handle::Simulated(open) => {
+                let place = Location::caller();
+                write_whole(bytes, |rest, _| open.write(rest, place))
+            }
         }
     }
 

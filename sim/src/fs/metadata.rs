@@ -2,7 +2,7 @@
 
 use std::fs as real;
 
-use super::disk::Node;
+use super::names::Node;
 
 /// As `std::fs::Metadata`, as far as a simulated disk has it.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl From<real::Metadata> for Metadata {
 
 impl From<&Node> for FileType {
     fn from(node: &Node) -> Self {
-        let directory = matches!(node, Node::Directory);
+        let directory = matches!(node, Node::Directory(_));
         Self { file: !directory, directory, symlink: false }
     }
 }
@@ -88,7 +88,7 @@ impl From<&Node> for FileType {
 impl From<&Node> for Metadata {
     fn from(node: &Node) -> Self {
         let len_bytes = match node {
-            Node::Directory => 0,
+            Node::Directory(_) => 0,
             Node::File(inode) => inode.len_bytes(),
         };
         Self { kind: node.into(), len_bytes }

@@ -78,8 +78,9 @@ pub(super) fn open(path: &Path, mode: Mode, place: Place) -> io::Result<File> {
         return options.create(create).create_new(create_new).open(path).map(Into::into);
     };
     check(mode)?;
-    let node = Disk::of(execution).open(path, mode, place)?;
-    Ok(File::simulated(node, mode))
+    let disk = Disk::of(execution);
+    let node = disk.open(path, mode, place)?;
+    Ok(File::simulated(disk, node, mode))
 }
 
 /// Refuses the combinations that `std` refuses.

@@ -65,7 +65,7 @@ impl Pos {
             self.priorities[current] = turn.draws.next_u32();
         }
         self.pending[current] = Visible { object: waits_for, reads: false };
-        let first = self.unraced.at_block();
+        let first = self.unraced.at_block(turn);
         self.choose(turn, first)
     }
 

@@ -15,8 +15,8 @@ use smallvec::SmallVec;
 
 use super::profile::{Counted, Profile, Roles, Target};
 use super::unraced::Unraced;
-use super::urw::weighted;
-use super::{Pilot, Turn};
+use super::urw::{scaled, weighted};
+use super::{NOBODY, Pilot, Turn};
 use crate::core::{Draws, Place};
 
 /// Steps that the intended task may take beyond all that the program took in the pilot while
@@ -31,24 +31,24 @@ pub(crate) struct Surw {
     target: Option<usize>,
     /// Address of the target; 0 until a task arrives there. Only ever compared.
     object: usize,
-    own: SmallVec<[Own; 8]>,
-    intended: Option<u32>,
+    /// By task: operations on the target that are left, those of tasks yet to be spawned included;
+    /// 0 once it has ended.
+    left: SmallVec<[u64; 8]>,
+    /// Their sum.
+    all_left: u64,
+    /// By task: which of its operations is to be the first on the target, and where.
+    first: SmallVec<[Option<(u32, Place)>; 8]>,
+    /// By task: whether its pending operation is on the target.
+    arrived: SmallVec<[bool; 16]>,
+    /// Room for the tasks that are not held back.
+    free: SmallVec<[u32; 16]>,
+    /// The intended task, or [`NOBODY`].
+    intended: u32,
     /// The intended task was given the processor at the object.
     granted: bool,
     /// Steps for which somebody has been held back for the same task.
     waited: u64,
     patience: u64,
-}
-
-/// What is known of one task.
-#[derive(Clone, Copy)]
-struct Own {
-    /// Operations on the target that are left, those of tasks yet to be spawned included.
-    left: u64,
-    /// Which of its operations is to be the first on the target, and where.
-    first: Option<(u32, Place)>,
-    /// Whether its pending operation is on the target.
-    arrived: bool,
 }
 
 impl Surw {
@@ -62,12 +62,23 @@ impl Surw {
             roles: Roles::new(profile),
             target,
             object: 0,
-            own: SmallVec::new(),
-            intended: None,
+            left: SmallVec::new(),
+            all_left: 0,
+            first: SmallVec::new(),
+            arrived: SmallVec::new(),
+            free: SmallVec::new(),
+            intended: NOBODY,
             granted: false,
             waited: 0,
             patience,
         }
+    }
+
+    #[inline]
+    fn set_left(&mut self, task: u32, left: u64) {
+        let known = &mut self.left[task as usize];
+        self.all_left = self.all_left - *known + left;
+        *known = left;
     }
 
     fn target(&self) -> Option<&Target> {
@@ -87,17 +98,21 @@ impl Surw {
         let known = self.target().zip(role);
         let (left, first) =
             known.map_or((0, None), |(target, role)| (target.operations[role], target.first[role]));
-        self.own.push(Own { left, first, arrived: false });
+        self.left.push(left);
+        self.all_left += left;
+        self.first.push(first);
+        self.arrived.push(false);
+        self.free.push(0);
         if task == 0 {
             return;
         }
-        let parents = &mut self.own[parent as usize].left;
-        let before = std::mem::replace(parents, parents.saturating_sub(left));
+        let before = self.left[parent as usize];
+        self.set_left(parent, before.saturating_sub(left));
         // Who was meant may have been the child.
-        if self.intended == Some(parent) && left > 0 {
+        if self.intended == parent && left > 0 {
             let before = before.clamp(1, u64::from(u32::MAX)) as u32;
             if u64::from(draws.below(before)) < left {
-                self.intended = Some(task);
+                self.intended = task;
             }
         }
     }
@@ -111,13 +126,13 @@ impl Surw {
         let nth = self.counted.arrives(turn.current, pending.kind, pending.object);
         if self.object == 0
             && pending.object != 0
-            && let Some((first, place)) = self.own[turn.current as usize].first
+            && let Some((first, place)) = self.first[turn.current as usize]
             && nth.is_some_and(|nth| nth >= first)
             && place == pending.place
         {
             self.find(turn, pending.object);
         }
-        self.own[turn.current as usize].arrived = self.is_at_target(turn, turn.current);
+        self.arrived[turn.current as usize] = self.is_at_target(turn, turn.current);
         match self.unraced.at_point(turn) {
             Some(first) => first,
             None => self.choose(turn),
@@ -127,19 +142,23 @@ impl Surw {
     pub(crate) fn at_block(&mut self, turn: &mut Turn<'_>) -> u32 {
         turn.next_event = Turn::ALWAYS;
         let current = turn.current as usize;
+        if turn.tasks[current].finished {
+            self.end_grant();
+            self.set_left(turn.current, 0);
+        }
         let (object, looks) = self.counted.waits(turn);
         let waits_for = turn.tasks[current].wait.map_or(0, |wait| wait.object);
         if waits_for == 0 || waits_for != self.object {
             self.end_grant();
-            self.own[current].arrived = false;
+            self.arrived[current] = false;
         } else if self.granted {
             // It has not got what it was given the processor for, and is next when it can.
             self.granted = false;
         }
         if object != 0 && object == self.object {
-            self.own[current].left += u64::from(looks);
+            self.set_left(turn.current, self.left[current] + u64::from(looks));
         }
-        match self.unraced.at_block() {
+        match self.unraced.at_block(turn) {
             Some(first) => first,
             None => self.choose(turn),
         }
@@ -149,8 +168,8 @@ impl Surw {
     #[cold]
     fn find(&mut self, turn: &Turn<'_>, object: usize) {
         self.object = object;
-        for task in 0..self.own.len() as u32 {
-            self.own[task as usize].arrived = self.is_at_target(turn, task);
+        for task in 0..self.arrived.len() as u32 {
+            self.arrived[task as usize] = self.is_at_target(turn, task);
         }
     }
 
@@ -166,11 +185,9 @@ impl Surw {
     /// The intended task has had its operation.
     #[inline]
     fn end_grant(&mut self) {
-        if self.granted
-            && let Some(task) = self.intended.take()
-        {
-            let left = &mut self.own[task as usize].left;
-            *left = left.saturating_sub(1);
+        if self.granted {
+            let task = std::mem::replace(&mut self.intended, NOBODY);
+            self.set_left(task, self.left[task as usize].saturating_sub(1));
             self.granted = false;
             self.waited = 0;
         }
@@ -179,60 +196,73 @@ impl Surw {
     #[inline]
     fn choose(&mut self, turn: &mut Turn<'_>) -> u32 {
         let runnable = turn.runnable;
-        if runnable.len() == 1 {
-            return self.run(runnable[0]);
+        if let &[alone] = runnable {
+            return self.run(alone);
         }
-        if !runnable.iter().any(|&task| self.own[task as usize].arrived) {
+        // Without a branch: who is held back is all but random.
+        let (arrived, free) = (&self.arrived[..], &mut self.free[..]);
+        let mut n_free = 0;
+        for &task in runnable {
+            free[n_free] = task;
+            n_free += usize::from(!arrived[task as usize]);
+        }
+        if n_free == runnable.len() {
             return turn.pick();
         }
         self.waited += 1;
         if self.waited > self.patience {
-            self.intended = None;
+            self.intended = NOBODY;
             return self.let_one_go(turn);
         }
-        if self.intended.is_none() {
-            self.intend(turn);
+        if self.intended == NOBODY {
+            self.intended = self.intend(turn);
         }
-        let n_free = runnable.iter().filter(|&&task| self.is_free(task)).count() as u32;
-        if n_free == 0 {
-            return self.let_one_go(turn);
+        let intended = self.intended;
+        if self.arrived[intended as usize] && turn.tasks[intended as usize].is_runnable() {
+            self.free[n_free] = intended;
+            n_free += 1;
         }
-        let nth = turn.draws.below(n_free) as usize;
-        let free = runnable.iter().filter(|&&task| self.is_free(task)).nth(nth);
-        self.run(free.copied().unwrap_or(runnable[0]))
-    }
-
-    /// Whether `task` need not be held back.
-    #[inline]
-    fn is_free(&self, task: u32) -> bool {
-        !self.own[task as usize].arrived || self.intended == Some(task)
+        let next = match n_free {
+            0 => return self.let_one_go(turn),
+            1 => self.free[0],
+            n => self.free[turn.draws.below(n as u32) as usize],
+        };
+        self.run(next)
     }
 
     /// Draws who is to have the next operation on the target.
-    fn intend(&mut self, turn: &mut Turn<'_>) {
-        let tasks = 0..self.own.len() as u32;
-        let alive: SmallVec<[u32; 16]> =
-            tasks.filter(|&task| !turn.tasks[task as usize].finished).collect();
-        let left = |task: u32| self.own[task as usize].left;
-        // Where the pilot saw none of these operations, everybody may be next.
-        let least = u64::from(alive.iter().all(|&task| left(task) == 0));
-        self.intended = Some(weighted(&alive, turn.draws, |task| left(task).max(least)));
+    #[inline]
+    fn intend(&self, turn: &mut Turn<'_>) -> u32 {
+        if self.all_left == 0 {
+            // The pilot saw no more of these operations: everybody may be next.
+            let tasks = 0..self.left.len() as u32;
+            let alive: SmallVec<[u32; 16]> =
+                tasks.filter(|&task| !turn.tasks[task as usize].finished).collect();
+            return weighted(&alive, turn.draws, |_| 1);
+        }
+        // Without a branch: each of the tasks whose operations all come before the drawn one counts.
+        let at = scaled(turn.draws, self.all_left);
+        let mut sum = 0;
+        let before = self.left.iter().filter(|&&left| {
+            sum += left;
+            sum <= at
+        });
+        before.count() as u32
     }
 
     /// The intended task does not come: one of those that are held back goes on.
     fn let_one_go(&mut self, turn: &mut Turn<'_>) -> u32 {
-        let arrived = |&task: &u32| self.own[task as usize].arrived;
-        let held_back: SmallVec<[u32; 16]> =
-            turn.runnable.iter().copied().filter(arrived).collect();
-        let left = |task: u32| self.own[task as usize].left.max(1);
-        let next = weighted(&held_back, turn.draws, left);
+        let held_back = |task: u32| self.arrived[task as usize];
+        let left = |task: u32| self.left[task as usize].max(1);
+        let weight = |task: u32| if held_back(task) { left(task) } else { 0 };
+        let next = weighted(turn.runnable, turn.draws, weight);
         self.run(next)
     }
 
     #[inline]
     fn run(&mut self, task: u32) -> u32 {
-        if self.own[task as usize].arrived {
-            self.intended = Some(task);
+        if self.arrived[task as usize] {
+            self.intended = task;
             self.granted = true;
         }
         task

@@ -42,7 +42,7 @@ impl Unraced {
     #[inline]
     pub(crate) fn at_point(&mut self, turn: &Turn<'_>) -> Option<u32> {
         if races(turn.tasks[turn.current as usize].pending.kind) {
-            self.at_block()
+            self.at_block(turn)
         } else {
             Some(turn.current)
         }
@@ -50,9 +50,14 @@ impl Unraced {
 
     /// The running task cannot go on: who goes first, if anybody does.
     #[inline]
-    pub(crate) fn at_block(&mut self) -> Option<u32> {
-        let task = *self.tasks.get(self.next)?;
-        self.next += 1;
-        Some(task)
+    pub(crate) fn at_block(&mut self, turn: &Turn<'_>) -> Option<u32> {
+        loop {
+            let task = *self.tasks.get(self.next)?;
+            self.next += 1;
+            // It may have died before it began.
+            if turn.tasks[task as usize].is_runnable() {
+                return Some(task);
+            }
+        }
     }
 }

@@ -62,7 +62,7 @@ impl Urw {
         turn.next_event = Turn::ALWAYS;
         let (_, looks) = self.counted.waits(turn);
         self.left[turn.current as usize] += u64::from(looks);
-        match self.unraced.at_block() {
+        match self.unraced.at_block(turn) {
             Some(first) => first,
             None => self.choose(turn),
         }
@@ -81,7 +81,7 @@ impl Urw {
 #[inline]
 pub(super) fn weighted(tasks: &[u32], draws: &mut Draws, weight: impl Fn(u32) -> u64) -> u32 {
     let total: u64 = tasks.iter().map(|&task| weight(task)).sum();
-    let mut at = ((u128::from(draws.next_u32()) * u128::from(total)) >> 32) as u64;
+    let mut at = scaled(draws, total);
     for &task in tasks {
         match at.checked_sub(weight(task)) {
             Some(beyond) => at = beyond,
@@ -89,4 +89,10 @@ pub(super) fn weighted(tasks: &[u32], draws: &mut Draws, weight: impl Fn(u32) ->
         }
     }
     tasks[0]
+}
+
+/// A number below `n`, which must not be 0.
+#[inline]
+pub(super) fn scaled(draws: &mut Draws, n: u64) -> u64 {
+    ((u128::from(draws.next_u32()) * u128::from(n)) >> 32) as u64
 }

@@ -160,7 +160,7 @@ mod instrumented {
                     Err(old)
                 }
 
-                /// As in `std`. Does not fail spuriously.
+                /// As in `std`. Fails spuriously where `Faults::spurious_failure` says so.
                 #[inline(always)]
                 #[track_caller]
                 pub fn compare_exchange_weak(
@@ -170,6 +170,11 @@ mod instrumented {
                     success: Ordering,
                     failure: Ordering,
                 ) -> Result<$value, $value> {
+                    if let Some(execution) = current()
+                        && execution.fails_spuriously(Location::caller())
+                    {
+                        return Err(self.load(failure));
+                    }
                     self.compare_exchange(expected, new, success, failure)
                 }
 

@@ -7,15 +7,15 @@ use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
 use super::mutex::MutexGuard;
-use crate::core::{Execution, Place, Request, Wake, current};
+use crate::core::{Execution, Place, Wake, current};
 use crate::trace::OpKind;
 
 const NOUN: &str = "condvar";
 const WAITERS: u8 = 1;
 
 /// As `std::sync::Condvar`. In an execution a waiter is disabled until it is notified or its
-/// virtual deadline passes; which waiter `notify_one` wakes is drawn from the seed. There are no
-/// spurious wake-ups.
+/// virtual deadline passes; which waiter `notify_one` wakes is drawn from the seed. Wake-ups are
+/// spurious where [`Faults::spurious_wakeup`](crate::Faults) says so.
 pub struct Condvar {
     real: real::Condvar,
 }
@@ -135,9 +135,8 @@ impl Condvar {
             execution.record_operation(OpKind::Wait, object, None, None, place);
         }
         let kind = OpKind::Wait;
-        let request = Request { kind, object, class: WAITERS, deadline_ns, sleeps: true };
         guard.suspend(execution);
-        let wake = execution.wait(request, place);
+        let wake = execution.sleep(kind, object, WAITERS, deadline_ns, place);
         if wake == Wake::Ready {
             execution.acquire(object);
         }

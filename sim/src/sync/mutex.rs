@@ -259,13 +259,13 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             Grant::Inside { place, owns } => current().map(|execution| (execution, place, owns)),
         };
         let raw = &self.lock.raw;
+        let owner = inside.filter(|inside| inside.2).map(|inside| inside.0);
+        // A task may die at the scheduling point below.
+        let _released = raw.released_at_the_end(owner, Access::Exclusive, self.written);
         if let Some((execution, place, _)) = inside {
             raw.before_unlock(execution, Access::Exclusive, &MUTEX, place);
         }
         self.lock.poison.guard_dropped(self.panicking);
-        if let Some((execution, _, true)) = inside {
-            raw.release(execution, Access::Exclusive, self.written);
-        }
     }
 }
 

@@ -207,6 +207,17 @@ impl RawLock {
         }
     }
 
+    /// Gives the lock back for `owner`, if there is one, when what it returns is dropped.
+    #[inline(always)]
+    pub(super) fn released_at_the_end<'a>(
+        &'a self,
+        owner: Option<&'a Execution>,
+        access: Access,
+        written: bool,
+    ) -> impl Drop + use<'a> {
+        Released { raw: self, owner, access, written }
+    }
+
     /// Gives the lock back. `written` says whether what it guards may have another value.
     #[inline(always)]
     pub(super) fn release(&self, execution: &Execution, access: Access, written: bool) {
@@ -259,6 +270,22 @@ impl RawLock {
         }
         if written {
             execution.changed(self.address(), 0, 1);
+        }
+    }
+}
+
+struct Released<'a> {
+    raw: &'a RawLock,
+    owner: Option<&'a Execution>,
+    access: Access,
+    written: bool,
+}
+
+impl Drop for Released<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(execution) = self.owner {
+            self.raw.release(execution, self.access, self.written);
         }
     }
 }

@@ -280,10 +280,11 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some((execution, place, owns)) = inside(&self.grant) {
-            self.lock.raw.before_unlock(execution, Access::Shared, &RWLOCK, place);
-            if owns {
-                self.lock.raw.release(execution, Access::Shared, false);
-            }
+            let raw = &self.lock.raw;
+            let owner = owns.then_some(execution);
+            // A task may die at the scheduling point below.
+            let _released = raw.released_at_the_end(owner, Access::Shared, false);
+            raw.before_unlock(execution, Access::Shared, &RWLOCK, place);
         }
     }
 }
@@ -292,13 +293,14 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         let inside = inside(&self.grant);
+        let raw = &self.lock.raw;
+        let owner = inside.filter(|inside| inside.2).map(|inside| inside.0);
+        // A task may die at the scheduling point below.
+        let _released = raw.released_at_the_end(owner, Access::Exclusive, self.written);
         if let Some((execution, place, _)) = inside {
-            self.lock.raw.before_unlock(execution, Access::Exclusive, &RWLOCK, place);
+            raw.before_unlock(execution, Access::Exclusive, &RWLOCK, place);
         }
         self.lock.poison.guard_dropped(self.panicking);
-        if let Some((execution, _, true)) = inside {
-            self.lock.raw.release(execution, Access::Exclusive, self.written);
-        }
     }
 }
 

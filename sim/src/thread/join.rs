@@ -12,7 +12,7 @@ use crate::core::{Execution, current};
 use crate::trace::OpKind;
 
 /// What a task and the handle to it share: who it is, and its result once it has ended.
-pub(super) struct Packet<T> {
+pub(crate) struct Packet<T> {
     pub(super) thread: Thread,
     result: UnsafeCell<Option<real::Result<T>>>,
 }
@@ -32,7 +32,7 @@ impl<T> Packet<T> {
         unsafe { *self.result.get() = Some(result) };
     }
 
-    fn take(&self) -> Option<real::Result<T>> {
+    pub(crate) fn take(&self) -> Option<real::Result<T>> {
         // SAFETY: the task has ended, and joining consumes the only handle.
         let slot = unsafe { &mut *self.result.get() };
         slot.take()
@@ -48,7 +48,18 @@ impl<T> Packet<T> {
     /// Waits until the task has ended, and takes its result.
     pub(super) fn join(&self, place: &'static Location<'static>) -> real::Result<T> {
         self.task().wait(place);
-        self.take().unwrap_or_else(|| Err(Box::new("the execution is over")))
+        self.take().unwrap_or_else(|| Err(Box::new("the task was killed")))
+    }
+
+    /// The number of the task.
+    pub(crate) fn id(&self) -> u32 {
+        self.task().id
+    }
+
+    /// The task is in a scope of the task `owner`.
+    pub(crate) fn borrows_from(&self, owner: u32) {
+        let task = self.task();
+        task.execution().inner().tasks[task.id as usize].scoped = Some(owner);
     }
 
     pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
@@ -123,6 +134,14 @@ impl Thread {
             Who::Real(thread) => thread.name(),
             Who::Task(TaskRef { id: 0, name: None, .. }) => Some("main"),
             Who::Task(task) => task.name.as_deref(),
+        }
+    }
+
+    /// The task that this is, in an execution.
+    pub(crate) fn task_id(&self) -> Option<u32> {
+        match &self.0 {
+            Who::Real(_) => None,
+            Who::Task(task) => Some((task.execution(), task.id).1),
         }
     }
 

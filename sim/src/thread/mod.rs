@@ -31,6 +31,8 @@ pub use park::{available_parallelism, current, park, park_timeout, sleep, yield_
 #[cfg(feature = "sim")]
 pub use scope::{Scope, ScopedJoinHandle, scope};
 #[cfg(feature = "sim")]
+pub(crate) use spawn::start;
+#[cfg(feature = "sim")]
 pub use spawn::{Builder, spawn};
 #[cfg(feature = "sim")]
 pub use std::thread::{Result, panicking};

@@ -80,8 +80,7 @@ fn park_task(execution: &Execution, deadline_ns: Option<u64>, place: &'static Lo
     let object = park_object(execution, execution.current.get());
     execution.point(OpKind::Park, object, place);
     if !execution.me().parked_token {
-        let request = Request { kind: OpKind::Park, object, class: 1, deadline_ns, sleeps: true };
-        execution.wait(request, place);
+        execution.sleep(OpKind::Park, object, 1, deadline_ns, place);
     }
     if std::mem::take(&mut execution.me().parked_token) {
         execution.acquire(object);

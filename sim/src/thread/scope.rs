@@ -15,6 +15,8 @@ use crate::core::current;
 #[expect(explicit_outlives_requirements, reason = "as in std")]
 pub struct Scope<'scope, 'env: 'scope> {
     real: Option<&'scope real::Scope<'scope, 'env>>,
+    /// The task that waits for those spawned into it, in an execution.
+    owner: u32,
     /// The tasks spawned into it, in an execution.
     tasks: Mutex<Vec<Thread>>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -29,7 +31,13 @@ where
 {
     let place = Location::caller();
     let Some(execution) = current() else { return real_scope(f) };
-    let scope = Scope { real: None, tasks: Mutex::default(), scope: PhantomData, env: PhantomData };
+    let scope = Scope {
+        real: None,
+        owner: execution.current.get(),
+        tasks: Mutex::default(),
+        scope: PhantomData,
+        env: PhantomData,
+    };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     if let Err(payload) = &result {
         execution.caught_panic(&**payload);
@@ -58,6 +66,7 @@ where
         // until `std::thread::scope` has returned.
         let ours = Box::new(Scope {
             real: Some(inner),
+            owner: 0,
             tasks: Mutex::default(),
             scope: PhantomData,
             env: PhantomData,
@@ -100,6 +109,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: `scope` waits for the task before 'scope ends. If the execution ends first, the
         // machine ends tasks in the reverse order of their creation, this one before its scope.
         let packet = unsafe { start(execution, name, f, place) };
+        packet.borrows_from(self.owner);
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         tasks.push(packet.thread.clone());
         ScopedJoinHandle(Handle::Task(packet))

@@ -39,7 +39,7 @@ where
 ///
 /// What `f` borrows must live until the task has ended.
 #[inline]
-pub(super) unsafe fn start<F, T>(
+pub(crate) unsafe fn start<F, T>(
     execution: &Execution,
     name: Option<Arc<str>>,
     f: F,

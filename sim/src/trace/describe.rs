@@ -16,6 +16,7 @@ impl Trace {
             }
             What::Operation { kind, object: None, .. } => super::words::kind_name(*kind).into(),
             What::Note(text) => format!("\"{}\"", clean(text)),
+            What::Fault(text) => clean(text),
             What::Log { level, message, .. } => {
                 format!("{}: {}", level.to_lowercase(), clean(message))
             }

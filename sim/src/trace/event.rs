@@ -1,6 +1,6 @@
 //! What an execution that is recorded leaves behind: plain data, no addresses, no clocks.
 
-use crate::explore::Failure;
+use crate::explore::{Failure, FaultCounts};
 
 /// One recorded execution.
 #[derive(Clone, Debug)]
@@ -29,6 +29,18 @@ pub struct Trace {
     pub steps: u64,
     /// The schedule hash.
     pub hash: u64,
+    /// The faults that struck.
+    pub faults: FaultCounts,
+}
+
+impl Trace {
+    /// How often a task was taken off that could have gone on.
+    #[must_use]
+    pub fn preemptions(&self) -> usize {
+        let preempted =
+            |what: &What| matches!(what, What::Switch { reason: SwitchReason::Preempted, .. });
+        self.events.iter().filter(|event| preempted(&event.what)).count()
+    }
 }
 
 /// A task of the execution.
@@ -99,6 +111,8 @@ pub enum What {
     },
     /// The program said what it does.
     Note(String),
+    /// The world did something to the task: a read failed, the power failed.
+    Fault(String),
     /// An event of the `tracing` crate.
     Log {
         /// `ERROR` to `TRACE`.

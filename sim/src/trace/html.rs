@@ -119,7 +119,7 @@ fn cell(page: &mut String, row: &Row, task: u32, kinds: &[&'static str]) {
     if row.task == task {
         match row.kind {
             RowKind::Said | RowKind::Did => {}
-            RowKind::Preempted | RowKind::Waits | RowKind::Rests => {
+            RowKind::Preempted | RowKind::Waits | RowKind::Rests | RowKind::Struck => {
                 classes.push("switch".to_owned());
             }
             RowKind::Failed => classes.push("failed".to_owned()),

@@ -1,5 +1,7 @@
 //! A trace as JSON: every event, with stable keys.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::event::{Event, Site, SwitchReason, Trace, What};
@@ -37,6 +39,7 @@ impl Trace {
             "steps": self.steps,
             "hash": format!("{:016x}", self.hash),
             "failure": failure,
+            "faults": self.faults.iter().collect::<BTreeMap<_, _>>(),
             "tasks": tasks.collect::<Vec<_>>(),
             "objects": objects.collect::<Vec<_>>(),
             "events": self.events.iter().map(|event| self.event_json(event)).collect::<Vec<_>>(),
@@ -60,6 +63,10 @@ impl Trace {
             }
             What::Note(text) => {
                 put("what", "note".into());
+                put("text", text.as_str().into());
+            }
+            What::Fault(text) => {
+                put("what", "fault".into());
                 put("text", text.as_str().into());
             }
             What::Log { level, target, message } => {

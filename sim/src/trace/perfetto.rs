@@ -85,6 +85,7 @@ impl Writer<'_> {
             }
             What::HoldEnd { kind, object } => self.end_hold(task, (kind, *object), at_ns),
             What::Note(text) => self.instant(event, at_ns, "note", text),
+            What::Fault(text) => self.instant(event, at_ns, "fault", text),
             What::Log { level, message, .. } => {
                 self.instant(event, at_ns, "log", &format!("{level} {message}"));
             }

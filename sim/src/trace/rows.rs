@@ -63,6 +63,8 @@ pub(super) enum RowKind {
     Waits,
     /// The task sleeps, or waits for something without a name.
     Rests,
+    /// The world did something to it.
+    Struck,
     /// The task failed.
     Failed,
 }
@@ -152,6 +154,9 @@ impl<'a> Picker<'a> {
                 }
             }
             What::Note(text) => self.push(task, RowKind::Said, clean(text)),
+            What::Fault(text) => {
+                self.push(task, RowKind::Struck, format!("-- {} --", clean(text)));
+            }
             What::Log { level, message, .. } => {
                 let text = format!("{}: {}", level.to_lowercase(), clean(message));
                 self.push(task, RowKind::Said, text);

@@ -41,7 +41,7 @@ mod tasks;
 mod units;
 
 pub use proof::{Proof, ProofFailure, ProofOptions, Remaining};
-pub use state::ProofState;
+use state::ProofState;
 
 use std::sync::atomic::AtomicBool;
 
@@ -112,16 +112,7 @@ impl Checker {
         self.prove_from(options, body, &mut options.start(), stop, done, &mut |_| ())
     }
 
-    /// As [`Checker::prove_observed`], from where a search of the same program with the same
-    /// options has come to; only how many executions there may be can be another number. Wherever
-    /// it was cut off, it ends as if it had not been. `state` is where it is afterwards; now and
-    /// then `keep` is shown it meanwhile.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the system has no thread left.
-    #[must_use]
-    pub fn prove_from(
+    fn prove_from(
         &self,
         options: ProofOptions,
         body: &(dyn Fn() + Sync),
@@ -132,6 +123,10 @@ impl Checker {
     ) -> Proof {
         if self.setup.spin_budget {
             let refused = "its lock bits spin in virtual time, which passes with the steps";
+            return Proof { refused: Some(refused.into()), ..Proof::default() };
+        }
+        if self.setup.faults.storm_steps > 0 {
+            let refused = "its faults end after so many steps, which differ from order to order";
             return Proof { refused: Some(refused.into()), ..Proof::default() };
         }
         let reduction = options.preemptions.map_or(Reduction::Traces, Reduction::Preemptions);

@@ -30,9 +30,8 @@ impl ProofOptions {
         Self::default()
     }
 
-    /// A search that has not begun, for [`Checker::prove_from`](crate::Checker::prove_from).
-    #[must_use]
-    pub fn start(&self) -> ProofState {
+    /// A search that has not begun.
+    pub(super) fn start(&self) -> ProofState {
         ProofState::new(self.preemptions)
     }
 

@@ -21,6 +21,9 @@ use super::search::{Search, Verdict};
 use super::tally::Tally;
 use crate::core::{Domain, Draws, Execution};
 
+/// The decisions of an execution, and the switches that it made.
+type Found = (Vec<Decision>, Vec<(u32, u32)>);
+
 /// Executions drawn at once.
 const BATCH: usize = 512;
 /// Executions that a job takes at once.
@@ -55,7 +58,7 @@ struct Leaf {
     search: Option<Box<Search>>,
     tally: Tally,
     /// The decisions of the execution and its deviations, if it has any.
-    found: Option<(Vec<Decision>, Vec<(u32, u32)>)>,
+    found: Option<Found>,
     ended: bool,
 }
 
@@ -177,7 +180,7 @@ impl Spread {
     }
 
     /// A child of `parent` was run.
-    fn grow(&mut self, parent: Option<u32>, found: Option<(Vec<Decision>, Vec<(u32, u32)>)>) {
+    fn grow(&mut self, parent: Option<u32>, found: Option<Found>) {
         if let Some((decisions, left)) = found.filter(|(_, left)| !left.is_empty()) {
             let id = self.next;
             self.next += 1;

@@ -15,11 +15,9 @@ enum Frontier {
     Bounded(Spread),
 }
 
-/// A search as far as it has come, to be kept and taken up again by
-/// [`Checker::prove_from`](crate::Checker::prove_from): of the same program, with the same options
-/// but for how many executions there may be.
+/// A search as far as it has come.
 #[derive(Serialize, Deserialize)]
-pub struct ProofState {
+pub(super) struct ProofState {
     frontier: Frontier,
     pub(super) tally: Tally,
     /// Traces that were run.
@@ -36,24 +34,9 @@ impl ProofState {
         Self { frontier, tally: Tally::default(), traces: std::collections::HashSet::default() }
     }
 
-    /// The hashes of the traces that were run, sorted. They are no part of the document.
-    #[must_use]
-    pub fn traces(&self) -> Vec<u64> {
-        let mut traces: Vec<_> = self.traces.iter().copied().collect();
-        traces.sort_unstable();
-        traces
-    }
-
-    /// With these [traces](ProofState::traces).
-    #[must_use]
-    pub fn with_traces(mut self, traces: impl IntoIterator<Item = u64>) -> Self {
-        self.traces.extend(traces);
-        self
-    }
-
     /// Whether nothing is left to run.
     #[must_use]
-    pub fn is_searched(&self) -> bool {
+    pub(super) fn is_searched(&self) -> bool {
         match &self.frontier {
             Frontier::Traces(units) => units.is_searched(),
             Frontier::Bounded(spread) => spread.is_searched(),

@@ -15,7 +15,7 @@ mod reduce;
 pub(super) mod slices;
 mod words;
 
-use super::rerun::{self, Reruns, Run, preemptions};
+use super::rerun::{self, Reruns, Run};
 use super::{Checker, Failure};
 use crate::scheduler::{Schedule, Scheduler};
 use crate::script::Script;
@@ -130,8 +130,8 @@ fn told(
         failure: trace.failure.clone().unwrap_or_default(),
         schedule,
         script,
-        preemptions: preemptions(&trace),
-        preemptions_before: preemptions(failing),
+        preemptions: trace.preemptions(),
+        preemptions_before: failing.preemptions(),
         fewest,
         reruns,
         trace,

@@ -6,7 +6,7 @@
 
 use super::anchors::{Anchor, anchors};
 use super::slices::{own_steps, stretches};
-use crate::explore::rerun::{Reruns, preemptions};
+use crate::explore::rerun::Reruns;
 use crate::scheduler::Stretch;
 use crate::script::{Script, Turn, Until};
 use crate::trace::{SwitchReason, Trace, What};
@@ -20,11 +20,11 @@ pub(super) fn script(
     rule: &str,
     trace: &Trace,
 ) -> Option<(Script, Trace)> {
-    let most = preemptions(trace);
+    let most = trace.preemptions();
     let mut keeps = |script: &Script| {
         let again = reruns.record_script(script.clone());
         let same = again.failure.as_ref().is_some_and(|failure| failure.rule == rule);
-        (same && again.divergence.is_none() && preemptions(&again) <= most).then_some(again)
+        (same && again.divergence.is_none() && again.preemptions() <= most).then_some(again)
     };
     let named = in_words(trace, &anchors(trace));
     let counted = in_words(trace, &[]);

@@ -30,6 +30,7 @@ impl Build {
             failure: None,
             steps: 0,
             hash: 0x9f02,
+            faults: crate::explore::FaultCounts::default(),
         };
         Self { trace, running: 0 }
     }

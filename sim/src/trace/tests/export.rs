@@ -39,6 +39,7 @@ fn json_has_stable_keys_and_no_addresses() {
             "steps",
             "hash",
             "failure",
+            "faults",
             "tasks",
             "objects",
             "events"

@@ -1,0 +1,65 @@
+//! Pages come and go: misses, scans, write-back.
+
+use holdup_engine::{PoolOptions, Profile, Session};
+use std::cell::LazyCell;
+
+use crate::harness::{Bench, Round, processor_time};
+use crate::storage::{BLOCKS, BUFFERS, Blank, RELATION, page, pool_with, read, small_pool};
+
+const MISSES: u32 = 4_096;
+/// Buffers of the pool whose pages are written out: 128 MB.
+const DIRTY: u32 = 16_384;
+
+pub(crate) fn cases(bench: &mut Bench<'_>) {
+    for (profile, name) in [(Profile::Classic, "classic"), (Profile::Modern, "modern")] {
+        let options = PoolOptions { profile, ..PoolOptions::default() };
+        let pool = LazyCell::new(|| small_pool(options.clone()));
+        // Each page is gone by the time it comes again.
+        bench.threads(
+            &format!("miss-{name}"),
+            (1, MISSES),
+            || &pool,
+            |session, _, n| {
+                read(session, n % BLOCKS);
+            },
+        );
+        bench.threads(
+            &format!("miss-dirty-{name}"),
+            (1, MISSES),
+            || &pool,
+            |session, _, n| {
+                change(session, n % BLOCKS);
+            },
+        );
+        let options = PoolOptions { n_buffers: DIRTY, ..options };
+        let pool = LazyCell::new(|| pool_with(options, Blank, DIRTY));
+        bench.rounds(&format!("write-back-{name}"), 1, || {
+            let session = pool.session();
+            (0..DIRTY).for_each(|block| change(&session, block));
+            let start = processor_time();
+            let written = session.flush_relation(RELATION).expect("the storage takes everything");
+            Round::alone(processor_time() - start, written)
+        });
+    }
+    let pool = LazyCell::new(|| small_pool(PoolOptions::default()));
+    bench.threads("scan-misses", (1, BLOCKS), || &pool, |session, _, n| look(session, n));
+    bench.threads(
+        "scan-hits",
+        (1, 100 * BUFFERS),
+        || &pool,
+        |session, _, n| {
+            // The scan above left the last pages behind.
+            look(session, BLOCKS - BUFFERS + n % BUFFERS);
+        },
+    );
+}
+
+fn change(session: &Session<'_>, block: u32) {
+    session.read(page(block)).expect("the page exists").lock_exclusive().mark_dirty();
+}
+
+/// Reads the first byte of a page.
+pub(crate) fn look(session: &Session<'_>, block: u32) {
+    let pin = session.read(page(block)).expect("the page exists");
+    std::hint::black_box(pin.lock_share().bytes()[0]);
+}
