@@ -9,8 +9,9 @@ pub mod scenario;
 
 pub mod actor;
 mod buffer;
+mod classic;
 mod counts;
-mod demo;
+mod door;
 mod drop;
 
 pub mod corpus;

@@ -68,7 +68,7 @@ fn list_has_the_promised_keys() {
     let classic = json(&["list", "classic", "--json"]);
     let names: Vec<_> =
         classic["scenarios"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
-    assert_eq!(names, ["lossy-unpin", "tag-check-then-pin"]);
+    assert!(names.len() > 40 && names.iter().any(|name| name == "lossy-unpin"), "{names:?}");
 }
 
 #[test]
@@ -105,8 +105,10 @@ fn programs_that_judge_schedulers_take_part_when_named() {
         rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
     };
 
-    let listed = names(&["list", "counts", "--json"]);
-    assert!(listed.iter().any(|name| name == "counts-4-tasks-1-lock"), "{listed:?}");
+    for (area, name) in [("classic", "reorder-100"), ("counts", "counts-4-tasks-1-lock")] {
+        let listed = names(&["list", area, "--json"]);
+        assert!(listed.iter().any(|listed| listed == name), "{listed:?}");
+    }
     assert_eq!(names(&["sweep", "reorder-100", "--seeds", "20", "--json"]), ["reorder-100"]);
     let all = names(&["sweep", "--seeds", "1", "--json"]);
     let judges = |name: &String| name.ends_with("-100") || name.starts_with("counts-");

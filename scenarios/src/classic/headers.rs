@@ -7,9 +7,10 @@
 //!
 //! Keeps: the page changes only under the header lock, which is taken only where nobody has a pin.
 
-use holdup::hint::spin_until;
-use holdup::sync::Arc;
-use holdup::sync::atomic::{AtomicU64, Ordering};
+use crate::door::hint::spin_until;
+use crate::door::sync::Arc;
+use crate::door::sync::atomic::{AtomicU64, Ordering};
+use crate::door::{name, name_word};
 
 const PINS: u64 = (1 << 18) - 1;
 const LOCKED: u64 = 1 << 22;
@@ -34,8 +35,8 @@ pub(super) fn headers() -> Headers {
         state: AtomicU64::new(0),
         page: AtomicU64::new(FIRST_PAGE + buf_id as u64),
     }));
-    holdup::name_word!(&headers[0].state, show_state, "buffer 0 state");
-    holdup::name!(&headers[0].page, "buffer 0 page");
+    name_word!(&headers[0].state, show_state, "buffer 0 state");
+    name!(&headers[0].page, "buffer 0 page");
     headers
 }
 

@@ -5,13 +5,12 @@
 //! The evictor has a long way to go inside that window, and starts it only once the reader is
 //! near. Under uniform random choice the reader has pinned long before the evictor is through.
 
-use crate::actor::{actor, finish};
-use crate::demo::headers::{FIRST_PAGE, Headers, OTHER_PAGE, headers, traffic};
-use crate::scenario::{MutantCase, Scenario};
-use holdup::sync::Arc;
-use holdup::sync::atomic::{AtomicU64, Ordering};
+use crate::classic::headers::{FIRST_PAGE, Headers, OTHER_PAGE, headers, traffic};
+use crate::door::sync::Arc;
+use crate::door::sync::atomic::{AtomicU64, Ordering};
+use crate::door::{MutantCase, Scenario, actor, finish, mutant, note, register};
 
-crate::register!(Scenario {
+register!(Scenario {
     name: "tag-check-then-pin",
     area: "classic",
     summary: "an evictor takes a buffer between a reader's look at the page and its pin",
@@ -20,6 +19,7 @@ crate::register!(Scenario {
         name: "demo.no_recheck",
         budget: 20_000,
         note: "the page is not looked at again once the pin is held",
+        preemptions: Some(1),
         ..MutantCase::BASE
     }],
     body: tag_check_then_pin,
@@ -54,7 +54,7 @@ fn tag_check_then_pin() {
             if reader_is_near.load(Ordering::Acquire) == 1 {
                 traffic(&pool, 8, 2);
                 if pool[0].evict(OTHER_PAGE) {
-                    holdup::note!("gives buffer 0 to page {OTHER_PAGE}");
+                    note!("gives buffer 0 to page {OTHER_PAGE}");
                 }
             }
             traffic(&pool, 6, 2);
@@ -76,12 +76,12 @@ fn read_first_page(pool: &Headers) {
     if buffer.page() != FIRST_PAGE {
         return;
     }
-    holdup::note!("finds page {FIRST_PAGE} in buffer 0");
+    note!("finds page {FIRST_PAGE} in buffer 0");
     buffer.pin();
-    holdup::note!("pins buffer 0");
-    if !holdup::mutant::is("demo.no_recheck") && buffer.page() != FIRST_PAGE {
+    note!("pins buffer 0");
+    if !mutant::is("demo.no_recheck") && buffer.page() != FIRST_PAGE {
         buffer.unpin();
-        holdup::note!("finds another page there, unpins buffer 0");
+        note!("finds another page there, unpins buffer 0");
         return;
     }
     let page = buffer.page();
@@ -90,5 +90,5 @@ fn read_first_page(pool: &Headers) {
         "I-ID3: a pin is on the page that was asked for, but page {FIRST_PAGE} turned out to be {page}"
     );
     buffer.unpin();
-    holdup::note!("unpins buffer 0");
+    note!("unpins buffer 0");
 }

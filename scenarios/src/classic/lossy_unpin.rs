@@ -4,12 +4,11 @@
 //! The bug needs two narrow windows in a row: the reader pins between the owner's load and store,
 //! and the eviction falls between the reader's two looks. Uniform random choice meets both often.
 
-use crate::actor::{actor, finish};
-use crate::demo::headers::{FIRST_PAGE, Header, Headers, OTHER_PAGE, headers, pins, traffic};
-use crate::scenario::{MutantCase, Scenario};
-use holdup::sync::atomic::Ordering;
+use crate::classic::headers::{FIRST_PAGE, Header, Headers, OTHER_PAGE, headers, pins, traffic};
+use crate::door::sync::atomic::Ordering;
+use crate::door::{MutantCase, Scenario, actor, finish, mutant, note, register};
 
-crate::register!(Scenario {
+register!(Scenario {
     name: "lossy-unpin",
     area: "classic",
     summary: "a reader pins a buffer while its owner unpins it and then evicts the page",
@@ -18,6 +17,7 @@ crate::register!(Scenario {
         name: "demo.lossy_unpin",
         budget: 20_000,
         note: "the unpin loads and stores, so that a pin taken in between is lost",
+        preemptions: Some(2),
         ..MutantCase::BASE
     }],
     body: lossy_unpin,
@@ -42,7 +42,7 @@ fn lossy_unpin() {
             pool[0].pin();
             unpin_as_owner(&pool[0]);
             if pool[0].evict(OTHER_PAGE) {
-                holdup::note!("gives buffer 0 to page {OTHER_PAGE}");
+                note!("gives buffer 0 to page {OTHER_PAGE}");
             }
             traffic(&pool, 6, 1);
         })
@@ -70,15 +70,15 @@ fn lossy_unpin() {
 fn unpin_as_owner(buffer: &Header) {
     loop {
         let state = buffer.state.load(Ordering::Acquire);
-        holdup::note!("counts {} on buffer 0", pins(state));
-        if holdup::mutant::is("demo.lossy_unpin") {
+        note!("counts {} on buffer 0", pins(state));
+        if mutant::is("demo.lossy_unpin") {
             buffer.state.store(state - 1, Ordering::Release);
-            holdup::note!("unpins buffer 0");
+            note!("unpins buffer 0");
             return;
         }
         assert!(pins(state) > 0, "I-REF2: pins are never below 0, but the owner's pin is gone");
         if buffer.replace(state, state - 1) {
-            holdup::note!("unpins buffer 0");
+            note!("unpins buffer 0");
             return;
         }
     }
@@ -95,12 +95,12 @@ fn read_first_page(pool: &Headers) {
         buffer.unpin();
         return;
     }
-    holdup::note!("pins buffer 0, which holds page {FIRST_PAGE}");
+    note!("pins buffer 0, which holds page {FIRST_PAGE}");
     let page = buffer.page();
     assert!(
         page == FIRST_PAGE,
         "I-ID1: a pinned page stays, but buffer 0 now holds page {page} instead of {FIRST_PAGE}"
     );
     buffer.unpin();
-    holdup::note!("unpins buffer 0");
+    note!("unpins buffer 0");
 }
