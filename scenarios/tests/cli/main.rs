@@ -514,8 +514,8 @@ fn a_failure_that_prove_finds_replays() {
 
 #[test]
 fn prove_refuses_what_it_cannot_search() {
-    let sentence = refusal(&["prove", "disk-errors-lose-nothing-classic"]);
-    assert!(sentence.contains("faults"), "{sentence}");
+    let sentence = refusal(&["prove", "after-the-storm-classic"]);
+    assert!(sentence.contains("its faults end"), "{sentence}");
     refusal(&["prove", "lossy-unpin", "--preemptions", "-1"]);
     refusal(&["prove", "lossy-unpin", "--max-executions", "0"]);
     refusal(&["prove", "lossy-unpim"]);

@@ -418,7 +418,7 @@ fn a_wake_up_reaches_each_of_the_waiting() {
         });
         turn.lock().map(|turn| *turn).unwrap()
     };
-    let (seen, _) = outcomes_of(&body);
+    let (seen, _) = outcomes_of(body);
     assert_eq!(seen.len(), 6, "in each of 3! orders: {seen:?}");
 }
 
