@@ -43,6 +43,8 @@ mod metadata;
 #[cfg(feature = "sim")]
 mod names;
 #[cfg(feature = "sim")]
+mod open;
+#[cfg(feature = "sim")]
 mod open_options;
 
 #[cfg(feature = "sim")]

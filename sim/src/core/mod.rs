@@ -24,6 +24,7 @@ mod lives;
 mod panics;
 mod point;
 mod recorder;
+mod run;
 mod services;
 mod shadow;
 mod spurious;
