@@ -41,6 +41,10 @@
 //! keeps of a life, such as what it was told is durable, belongs into types of `std`, used between
 //! two scheduling points. Instrumented `static`s keep their values over a crash.
 //!
+//! The schedulers `lens` and `surw` know objects by their addresses. Where a life gives memory back and
+//! another takes it, they may take two objects for one, and then an execution depends on where the
+//! allocator puts things: let the world keep what a life shared among its tasks to the end.
+//!
 //! What a power failure does to files is told in [`fs`](crate::fs). Which faults end lives, and how
 //! often, is in [`Faults`](crate::Faults).
 

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ struct State {
     room: Mutex<Arc<Room>>,
     /// Times the power failed.
     power_failures: AtomicU64,
+    /// Files there have been.
+    files: AtomicUsize,
 }
 
 /// How a file is opened.
@@ -119,12 +121,19 @@ impl Disk {
                 names: Mutex::new(Names::new()),
                 room: Mutex::new(Arc::new(Room::of(execution))),
                 power_failures: AtomicU64::new(0),
+                files: AtomicUsize::new(0),
             }))
         })
     }
 
     fn object(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
+    }
+
+    /// What another file is called by the machine: a number at the upper end of the addresses, where
+    /// nothing lies, and no two files have the same.
+    fn file_object(&self) -> usize {
+        usize::MAX - 1 - self.0.files.fetch_add(1, Relaxed)
     }
 
     /// Which disk a handle belongs to: there is another after each power failure.
@@ -169,7 +178,11 @@ impl Disk {
             }
             None if mode.create || mode.create_new => {
                 let name = path.display().to_string();
-                let inode = Arc::new(Inode::new(name.clone(), lock(&self.0.room).clone()));
+                let inode = Arc::new(Inode::new(
+                    name.clone(),
+                    self.file_object(),
+                    lock(&self.0.room).clone(),
+                ));
                 if listening() {
                     name_object(inode.object(), name.clone(), None);
                 }
@@ -330,7 +343,8 @@ impl Disk {
             execution.struck(FaultKind::NameLost, 1, place, || format!("{what} is lost"));
         }
         after.replace_files(|inode| {
-            let (new, loss) = inode.after_power_failure(room.clone(), keep, draw);
+            let (new, loss) =
+                inode.after_power_failure(self.file_object(), room.clone(), keep, draw);
             let name = inode.name();
             if loss.lost + loss.kept > 0 {
                 execution.struck(FaultKind::UnsyncedLost, loss.lost, place, || {

@@ -40,6 +40,8 @@ impl Room {
 pub(super) struct Inode {
     /// What it was called at first.
     name: String,
+    /// What it is to the machine: no address, since another file could come to lie there.
+    object: usize,
     image: Mutex<Image>,
     room: Arc<Room>,
     /// Writes that failed after they were made, which every handle hears of once.
@@ -63,14 +65,15 @@ pub(super) fn wanted(rate: fn(&crate::Faults) -> u32) -> Option<&'static Executi
 }
 
 impl Inode {
-    pub(super) fn new(name: String, room: Arc<Room>) -> Self {
+    pub(super) fn new(name: String, object: usize, room: Arc<Room>) -> Self {
         let (image, write_back_errors) = (Mutex::default(), AtomicU64::new(0));
-        Self { name, image, room, write_back_errors }
+        Self { name, object, image, room, write_back_errors }
     }
 
     /// The file when the power is back, and what it lost.
     pub(super) fn after_power_failure(
         &self,
+        object: usize,
         room: Arc<Room>,
         keep: Keep,
         draw: &mut dyn FnMut(u32) -> u32,
@@ -78,7 +81,7 @@ impl Inode {
         let (image, loss) = lock(&self.image).after_power_failure(keep, draw);
         room.used_bytes.fetch_add(image.len() as u64, Relaxed);
         let (image, write_back_errors) = (Mutex::new(image), AtomicU64::new(0));
-        (Self { name: self.name.clone(), image, room, write_back_errors }, loss)
+        (Self { name: self.name.clone(), object, image, room, write_back_errors }, loss)
     }
 
     pub(super) fn name(&self) -> &str {
@@ -86,7 +89,7 @@ impl Inode {
     }
 
     pub(super) fn object(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+        self.object
     }
 
     pub(super) fn len_bytes(&self) -> u64 {
