@@ -19,7 +19,8 @@ pub struct Faults {
     pub short_write: u32,
     /// Writes that make a file longer and fail with `ENOSPC`.
     pub disk_full: u32,
-    /// Bytes that all files together may have before writes fail with `ENOSPC`; 0 for no limit.
+    /// Bytes that all files together may have before writes fail with `ENOSPC`; 0 for no limit. A
+    /// file that was removed counts until the removal is durable and no handle is left.
     pub disk_bytes: u64,
     /// Reads that return what is elsewhere in the file, some sectors off.
     pub misdirected_read: u32,

@@ -8,6 +8,7 @@ mod condvar;
 mod coverage;
 mod crash;
 mod determinism;
+mod disk;
 mod fault;
 mod fs;
 mod guided;
