@@ -9,14 +9,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holdup::explore::ArmCount;
+use holdup::explore::{ArmCount, FaultCounts};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
 use crate::meetings::Meetings;
 use crate::sweep::{FailedSeed, Plan, Tally};
 
 /// Version of the tables; a store of another one is left alone.
-const SCHEMA_VERSION: i64 = 3;
+const SCHEMA_VERSION: i64 = 4;
 /// Marks a SQLite file as ours: "HLDP".
 const APPLICATION_ID: i64 = 0x484C_4450;
 
@@ -26,6 +26,7 @@ const SCHEMA: &str = "
         shard text not null, seed_from integer not null, seed_to integer not null,
         executions integer not null, failures integer not null, rules text not null,
         hash text not null, steps integer not null, seconds real not null, arms text not null,
+        faults text not null,
         primary key (scenario, rev, scheduler, mutant, shard, seed_from, seed_to)
     ) without rowid;
     create table failures (
@@ -204,7 +205,7 @@ impl Store {
             }
             transaction.execute(
                 "insert into runs
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                 params![
                     scenario,
                     rev,
@@ -219,7 +220,8 @@ impl Store {
                     hash,
                     tally.steps as i64,
                     time.as_secs_f64(),
-                    arms_to_text(tally)
+                    arms_to_text(tally),
+                    faults_to_text(tally)
                 ],
             )?;
             for failed in tally.examples.values() {
@@ -271,8 +273,8 @@ impl Store {
         let (scheduler, mutant) = (plan.scheduler.to_string(), plan.mutant.unwrap_or(""));
         let read = || -> rusqlite::Result<(Vec<Range<u64>>, Tally)> {
             let mut statement = self.connection.prepare(
-                "select seed_from, seed_to, executions, failures, rules, hash, steps, arms from runs
-                 where scenario = ?1 and rev = ?2 and scheduler = ?3 and mutant = ?4
+                "select seed_from, seed_to, executions, failures, rules, hash, steps, arms, faults
+                 from runs where scenario = ?1 and rev = ?2 and scheduler = ?3 and mutant = ?4
                  and shard = ?5 and seed_from >= ?6 and seed_to <= ?7
                  order by seed_from, seed_to desc",
             )?;
@@ -375,6 +377,7 @@ fn chunk_from_row(row: &Row<'_>) -> rusqlite::Result<(Range<u64>, Tally)> {
         hash: u64::from_str_radix(&row.get::<_, String>("hash")?, 16).unwrap_or_default(),
         steps: count("steps")?,
         arms: arms_from_text(&row.get::<_, String>("arms")?),
+        faults: faults_from_text(&row.get::<_, String>("faults")?),
         ..Tally::default()
     };
     Ok((count("seed_from")?..count("seed_to")?, tally))
@@ -399,6 +402,17 @@ fn arms_from_text(text: &str) -> BTreeMap<String, ArmCount> {
     let arms: BTreeMap<String, [u64; 2]> = serde_json::from_str(text).unwrap_or_default();
     let count = |[executions, failures]: [u64; 2]| ArmCount { executions, failures };
     arms.into_iter().map(|(name, counts)| (name, count(counts))).collect()
+}
+
+/// `{"torn-write":3}`.
+fn faults_to_text(tally: &Tally) -> String {
+    let faults: BTreeMap<_, _> = tally.faults.iter().collect();
+    serde_json::to_string(&faults).unwrap_or_default()
+}
+
+fn faults_from_text(text: &str) -> FaultCounts {
+    let faults: BTreeMap<String, u64> = serde_json::from_str(text).unwrap_or_default();
+    faults.iter().map(|(name, count)| (name.as_str(), *count)).collect()
 }
 
 fn because(path: &Path, error: &rusqlite::Error) -> StoreError {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use holdup::explore::{ArmCount, Guided};
+use holdup::explore::{ArmCount, FaultCounts, Guided};
 use holdup::{Report, Scheduler};
 
 use crate::meetings::Meetings;
@@ -66,6 +66,8 @@ pub struct Tally {
     pub arms: BTreeMap<String, ArmCount>,
     /// The lowest failing seed of each rule.
     pub examples: BTreeMap<String, FailedSeed>,
+    /// How often each fault struck.
+    pub faults: FaultCounts,
     /// All schedule hashes, folded.
     pub hash: u64,
     /// What a sample of the executions showed of each other's doings.
@@ -80,6 +82,7 @@ impl Tally {
         self.failures += other.failures;
         self.hash = self.hash.wrapping_add(other.hash);
         self.meetings.absorb(other.meetings);
+        self.faults.add(&other.faults);
         for (rule, failures) in other.rules {
             *self.rules.entry(rule).or_default() += failures;
         }
@@ -122,6 +125,7 @@ impl Plan {
             failures: report.failures,
             rules: report.rules,
             arms: report.arms,
+            faults: report.faults,
             examples,
             hash: report.hash,
             meetings,
@@ -250,6 +254,7 @@ mod tests {
                 rules: [(rule.to_owned(), 1)].into(),
                 arms: [("pos".to_owned(), ArmCount { executions: 10, failures: 1 })].into(),
                 examples: [(rule.to_owned(), example)].into(),
+                faults: [("torn-write", seed)].into_iter().collect(),
                 hash: seed.wrapping_mul(u64::MAX / 3),
                 ..Tally::default()
             }
@@ -264,6 +269,7 @@ mod tests {
         assert_eq!(forth, back);
         assert_eq!((forth.executions, forth.rules["deadlock"]), (30, 2));
         assert_eq!(forth.arms["pos"], ArmCount { executions: 30, failures: 3 });
+        assert_eq!(forth.faults.of("torn-write"), 60);
         assert_eq!(forth.examples["deadlock"].seed, 20);
         assert_eq!(forth.first_failure().map(|first| first.seed), Some(10));
     }

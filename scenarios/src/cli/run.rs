@@ -93,6 +93,9 @@ fn text(scenario: &Scenario, arguments: &Arguments, trace: &Trace) -> String {
         None => passed(trace),
     };
     text.truncate(text.trim_end().len());
+    if !trace.faults.is_empty() {
+        text += &format!("\nfaults: {}", trace.faults);
+    }
     format!("{text}\nhash: {}\n", output::hex(trace.hash))
 }
 

@@ -333,6 +333,9 @@ fn print(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
         text += &guided::table(rows.iter().map(|row| (&row.plan, row.guided.as_ref())));
     }
     for row in rows {
+        if !row.tally.faults.is_empty() {
+            text += &format!("\nfaults in {}: {}\n", row.plan.scenario.name, row.tally.faults);
+        }
         if !row.complete {
             text += &format!("\n{} was stopped before its end\n", row.plan.scenario.name);
         }
@@ -396,6 +399,7 @@ fn to_json(row: &Row) -> Value {
         "preemptions": row.shrunk.iter().map(|(rule, shrunk)| (rule.clone(), shrunk.preemptions))
             .collect::<BTreeMap<_, _>>(),
         "arms": arms::to_json(tally),
+        "faults": tally.faults.iter().collect::<BTreeMap<_, _>>(),
         "shard": plan.shard.to_string(),
         "complete": row.complete,
         "coverage": coverage::to_json(&tally.meetings),

@@ -91,7 +91,7 @@ impl Store {
         let mut sums = BTreeMap::<Key, Sum>::new();
         let mut statement = self.connection.prepare(
             "select scenario, scheduler, mutant, shard, seed_from, seed_to, executions, failures,
-             rules, hash, steps, seconds, arms from runs where rev = ?1
+             rules, hash, steps, seconds, arms, faults from runs where rev = ?1
              order by scenario, scheduler, mutant, shard, seed_from, seed_to desc",
         )?;
         let mut rows = statement.query([rev])?;

@@ -62,7 +62,7 @@ impl Store {
         let transaction = self.connection.unchecked_transaction()?;
         let mut seen = BTreeMap::<Vec<String>, Meetings>::new();
         for part in parts {
-            for (table, columns) in [("runs", 14), ("failures", 7)] {
+            for (table, columns) in [("runs", 15), ("failures", 7)] {
                 let marks = vec!["?"; columns].join(", ");
                 let insert = format!("insert or ignore into {table} values ({marks})");
                 let mut statement = part.connection.prepare(&format!("select * from {table}"))?;

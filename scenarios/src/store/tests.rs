@@ -27,6 +27,7 @@ fn tally(seed: u64) -> Tally {
         rules: [("I-ID1".into(), 2)].into(),
         arms: [("random".into(), ArmCount { executions: 10, failures: 2 })].into(),
         examples: [("I-ID1".into(), failed)].into(),
+        faults: [("torn-write", 3)].into_iter().collect(),
         hash: u64::MAX - seed,
         meetings: Meetings { executions: 1, ..Meetings::default() },
     }
