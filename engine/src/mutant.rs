@@ -98,5 +98,8 @@ pub const ALL: &[Mutant] = &[
         "B90",
         "a drop takes the page it finds where an unlocked look had found one of its own",
     ),
+    mutant("storage.no_sync", "", "takes what was written for durable without a sync of its file"),
+    mutant("storage.no_dir_sync", "", "syncs a file, but not the directory it was created in"),
+    mutant("sync.ignore_error", "", "a sync that failed counts as done"),
     mutant("alloc.no_collision_check", "B84", "maps a page although another buffer has it already"),
 ];

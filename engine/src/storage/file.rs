@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Storage, StorageError};
 use crate::sync::fs::{self, File, FileExt, OpenOptions};
-use crate::sync::{Arc, Mutex, lock, name, note};
+use crate::sync::{Arc, Mutex, lock, mutant, name, note};
 use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
 
 const CONTROL: &str = "holdup.control";
@@ -43,7 +43,12 @@ impl FileStorage {
     pub fn open(directory: impl AsRef<Path>, page_size: usize) -> Result<Self, StorageError> {
         let directory = directory.as_ref().to_path_buf();
         let what = format!("open {}", directory.display());
+        // Not only what is made now: a process that made the directory may have died before the sync.
+        let made = missing(&directory).max(1);
         fs::create_dir_all(&directory).map_err(StorageError::io(what))?;
+        for directory in directory.ancestors().take(made) {
+            sync_parent(directory)?;
+        }
 
         let control = directory.join(CONTROL);
         let mut files = list(&directory)?;
@@ -155,7 +160,15 @@ impl Storage for FileStorage {
     fn sync(&self, relation: RelationId, fork: Fork) -> Result<(), StorageError> {
         let Some(file) = self.file(relation, fork, false)? else { return Ok(()) };
         let what = format!("sync {}", self.path(relation, fork).display());
-        file.sync_data().map_err(StorageError::io(what))?;
+        if !mutant::is("storage.no_sync")
+            && let Err(error) = file.sync_data()
+            && !mutant::is("sync.ignore_error")
+        {
+            return Err(StorageError::io(what)(error));
+        }
+        if mutant::is("storage.no_dir_sync") {
+            return Ok(());
+        }
         sync_directory(&self.directory)
     }
 
@@ -238,4 +251,19 @@ fn check_length(path: &Path, page_size: usize) -> Result<(), StorageError> {
 fn sync_directory(directory: &Path) -> Result<(), StorageError> {
     let what = || StorageError::io(format!("sync {}", directory.display()));
     File::open(directory).map_err(what())?.sync_all().map_err(what())
+}
+
+/// How many directories have to be made before `directory` is there.
+fn missing(directory: &Path) -> usize {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && fs::metadata(path).is_err();
+    directory.ancestors().take_while(is_missing).count()
+}
+
+/// Makes it durable that there is a directory of this name.
+fn sync_parent(directory: &Path) -> Result<(), StorageError> {
+    match directory.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new(".")),
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
 }

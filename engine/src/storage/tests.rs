@@ -106,3 +106,11 @@ fn rot_is_visible_in_the_checksum() {
 
     assert!(!page::is_intact(&read(&storage, 0).unwrap()));
 }
+
+#[test]
+fn directories_above_are_made_too() {
+    let above = tempfile::tempdir().unwrap();
+    let directory = above.path().join("a/b");
+    FileStorage::open(&directory, SIZE).unwrap();
+    assert!(directory.join("holdup.control").exists());
+}

@@ -12,6 +12,7 @@ mod cleanup_lock_vs_unpin;
 mod cleanup_lock_wakes_for_nothing;
 mod clock_hand_wraps;
 mod content_lock_queue;
+mod crash_loses_nothing_synced;
 mod disk_errors_lose_nothing;
 mod evicted_page_is_read_again;
 mod failed_io_keeps_its_error;

@@ -1,5 +1,6 @@
 //! The command line, from outside: exit statuses, keys, sentences, widths.
 
+mod faults;
 mod merge;
 mod seeds;
 mod small;
@@ -130,7 +131,7 @@ fn a_sweep_is_the_same_for_any_jobs_and_shards_add_up() {
     let (one, three) = (row(&["--jobs", "1"]), row(&["--jobs", "3"]));
     let shards = ["0/3", "1/3", "2/3"].map(|shard| row(&["--shard", shard]));
 
-    for key in ["hash", "executions", "steps", "failures", "first_failure", "arms"] {
+    for key in ["hash", "executions", "steps", "failures", "first_failure", "arms", "faults"] {
         assert_eq!(one[key], three[key]);
     }
     let sum = |key| {
