@@ -92,6 +92,11 @@ pub const ALL: &[Mutant] = &[
     ),
     mutant("lwlock.no_release_ok", "B71", "who was woken does not let others be woken again"),
     mutant("cv.reset_after_enqueue", "B73", "forgets a wake-up that came after it published"),
+    mutant("cv.test_then_prepare", "B73", "looks first and then stands on the list to be woken"),
+    mutant("abort.keeps_io", "", "who fails in the middle of an I/O leaves it in progress"),
+    mutant("abort.wakes_nobody", "", "the end of an I/O that failed wakes nobody"),
+    mutant("abort.pins_first", "", "who gives everything back unpins what it has locked"),
+    mutant("abort.wakes_no_cleaner", "", "who gives everything back wakes nobody who waits for it"),
     mutant("unpin.wake_under_hdr", "B77", "wakes the pin waiter under the header lock"),
     mutant(
         "drop.trust_unlocked_match",

@@ -9,6 +9,7 @@
 //! Source: `LockBufferForCleanup` in PostgreSQL's `bufmgr.c`.
 
 use super::content_lock::LockMode;
+use super::desc::NOBODY;
 use super::error::BufferError;
 use super::header::{Change, Header};
 use super::session::Session;
@@ -47,13 +48,14 @@ impl Session<'_> {
             if mutant::is("cv.reset_after_enqueue") {
                 self.slot().latch.reset();
             }
+            self.awaited.set(buf_id);
             note!("sleeps until buffer {buf_id} has no other pin");
             let cancelled = self.slot().latch.wait() || fault::cancelled();
             if cancelled && mutant::is("cleanup.cancel_keeps_flag") {
                 return Err(BufferError::Cancelled);
             }
             if !mutant::is("cleanup.keep_flag") {
-                self.forget_waiter(buf_id);
+                self.stop_awaiting();
             }
             if cancelled {
                 note!("gives up waiting for buffer {buf_id}");
@@ -86,8 +88,13 @@ impl Session<'_> {
         alone
     }
 
-    /// Takes the flag down if it is up for us; the wake-up may have been meant for nothing.
-    fn forget_waiter(&self, buf_id: u32) {
+    /// Takes the flag down if this session waits for the only pin on a buffer and it is up for it:
+    /// the wake-up may have been meant for nothing.
+    pub(super) fn stop_awaiting(&self) {
+        let buf_id = self.awaited.replace(NOBODY);
+        if buf_id == NOBODY {
+            return;
+        }
         let header = self.lock_header(buf_id);
         let waiter = self.pool.desc(buf_id).pin_waiter.load(Ordering::Relaxed);
         if header.state().has(PIN_COUNT_WAITER) && waiter == self.id {

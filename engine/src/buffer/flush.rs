@@ -42,7 +42,7 @@ impl Session<'_> {
     /// Writes the page in a buffer out if it is dirty. The caller has it pinned, and locked to
     /// write out or to change. False if there was nothing to do.
     pub(super) fn flush_locked(&self, buf_id: u32) -> Result<bool, BufferError> {
-        if !self.start_io(buf_id, Direction::Output) {
+        if !self.start_io(buf_id, Direction::Output)? {
             return Ok(false);
         }
         if !self.pool.is_modern() {
@@ -55,11 +55,13 @@ impl Session<'_> {
         scratch.resize(self.pool.options.page_size, 0);
         self.copy_page(buf_id, &mut scratch);
         set_checksum(&mut scratch);
-        if let Err(error) = self.pool.storage.write(tag, &scratch)
+        let written = self.check_for_cancel();
+        let written = written.and_then(|()| Ok(self.pool.storage.write(tag, &scratch)?));
+        if let Err(error) = written
             && !mutant::is("flush.ignore_error")
         {
             self.abort_io(buf_id, Direction::Output);
-            return Err(error.into());
+            return Err(error);
         }
         self.finish_io(buf_id, Direction::Output);
         Ok(true)

@@ -28,6 +28,7 @@ mod session;
 mod slot;
 mod zeroed;
 
+mod abort;
 mod alloc;
 mod bgwriter;
 mod checkpoint;

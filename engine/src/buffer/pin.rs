@@ -135,15 +135,21 @@ impl Session<'_> {
 
     #[inline(never)]
     fn unpin_any(&self, buf_id: u32) {
-        if self.refs.remove_one(buf_id) > 0 {
-            return;
+        if let Some(left) = self.take_pin(buf_id) {
+            self.after_unpin(buf_id, left);
         }
-        let left = if self.pool.is_modern() {
+    }
+
+    /// Takes one pin off the books and returns the word this left, if it was the last of the session.
+    pub(super) fn take_pin(&self, buf_id: u32) -> Option<State> {
+        if self.refs.remove_one(buf_id) > 0 {
+            return None;
+        }
+        Some(if self.pool.is_modern() {
             self.subtract(buf_id, REFCOUNT_ONE)
         } else {
             self.unpin_classic(buf_id)
-        };
-        self.after_unpin(buf_id, left);
+        })
     }
 
     /// Takes `value`, a pin and possibly a lock, from the state word in one step.

@@ -252,6 +252,15 @@ impl PrivateRefs {
         left
     }
 
+    /// The buffers whose content this session has locked.
+    pub(super) fn locked(&self) -> Vec<u32> {
+        let slots = self.buf_ids.iter().map(Cell::get).filter(|&buf_id| buf_id != NOBODY);
+        let mut pinned: Vec<u32> = slots.chain(self.overflow.borrow().keys().copied()).collect();
+        pinned.sort_unstable();
+        pinned.retain(|&buf_id| self.lock(buf_id).is_some());
+        pinned
+    }
+
     /// Some buffer pinned by this session.
     pub(super) fn any_pinned(&self) -> Option<u32> {
         let in_slot = self.buf_ids.iter().map(Cell::get).find(|&buf_id| buf_id != NOBODY);

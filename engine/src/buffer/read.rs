@@ -53,7 +53,7 @@ impl<'p> Session<'p> {
             self.unpin(buf_id);
             return Err(StorageError::PastEnd { tag }.into());
         }
-        if !self.start_io(buf_id, Direction::Input) {
+        if !self.start_input(buf_id)? {
             return Ok(());
         }
         note!("loads page {} into buffer {buf_id}", tag.block);
@@ -66,7 +66,17 @@ impl<'p> Session<'p> {
         Ok(())
     }
 
+    /// As [`Session::start_io`], for the page in a buffer that is ours to unpin if that fails.
+    fn start_input(&self, buf_id: u32) -> Result<bool, BufferError> {
+        let started = self.start_io(buf_id, Direction::Input);
+        if started.is_err() {
+            self.unpin(buf_id);
+        }
+        started
+    }
+
     fn read_in(&self, mut page: IoPage<'_, '_>, tag: BufferTag) -> Result<(), BufferError> {
+        self.check_for_cancel()?;
         self.pool.storage.read(tag, page.bytes_mut())?;
         // Asked for again: until now the storage wrote.
         if is_intact(page.bytes_mut()) { Ok(()) } else { Err(BufferError::Corrupt { tag }) }
@@ -81,7 +91,7 @@ impl<'p> Session<'p> {
     /// As [`Session::read`], except that nothing is read.
     pub fn zero_and_lock(&self, tag: BufferTag) -> Result<LockedPage<'_, 'p>, BufferError> {
         let (buf_id, valid) = self.alloc(tag)?;
-        if !valid && self.start_io(buf_id, Direction::Input) {
+        if !valid && self.start_input(buf_id)? {
             IoPage::new(self, buf_id).bytes_mut().fill(0);
             note!("zeroes buffer {buf_id} for page {}", tag.block);
             self.lock_content(buf_id, LockMode::Exclusive);

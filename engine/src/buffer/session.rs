@@ -3,11 +3,14 @@
 //! Owns what no other task sees: private reference counts, what it learnt about spinning, a page of
 //! scratch. Occupies a slot by which others find and wake it.
 //!
-//! Keeps: a session ends without pins and without content locks (I-REF3).
+//! Keeps: a session ends without pins and without content locks (I-REF3); one whose task dies lets go
+//! of all it has.
 
 use std::cell::{Cell, RefCell};
 
 use super::delay::{Nap, fold};
+use super::desc::NOBODY;
+use super::io::Direction;
 use super::private_refs::PrivateRefs;
 use super::slot::Slot;
 use super::{BufferError, BufferPool};
@@ -23,6 +26,10 @@ pub struct Session<'p> {
     pub(super) spins_per_delay: Cell<u32>,
     pub(super) nap: Nap,
     random: Cell<u64>,
+    /// I/Os this session has begun and not ended.
+    pub(super) ios: RefCell<Vec<(u32, Direction)>>,
+    /// The buffer whose only pin this session waits for, or [`NOBODY`].
+    pub(super) awaited: Cell<u32>,
     /// Buffers taken from the clock hand and not yet looked at: the next, and how many.
     pub(super) batch: Cell<(u32, u32)>,
     /// A page to compute a checksum on.
@@ -41,6 +48,8 @@ impl<'p> Session<'p> {
             spins_per_delay: Cell::new(pool.spins_per_delay.load(Ordering::Relaxed)),
             nap: Nap::default(),
             random: Cell::new(u64::from(id) << 1 | 1),
+            ios: RefCell::default(),
+            awaited: Cell::new(NOBODY),
             batch: Cell::new((0, 0)),
             scratch: RefCell::default(),
         }
@@ -95,8 +104,12 @@ pub(super) fn is_dying() -> bool {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        if panicking() {
+        if is_dying() {
             return;
+        }
+        if panicking() {
+            // The task died in the middle of something; others are not to wait for it.
+            self.let_go();
         }
         if let Some(buf_id) = self.refs.any_pinned() {
             panic!("I-REF3: a session ends without pins, but had one on buffer {buf_id}");
@@ -116,11 +129,12 @@ impl std::fmt::Debug for Session<'_> {
 }
 
 impl BufferPool {
-    /// Tells session `id` to give up its wait for a cleanup lock, which then ends with
-    /// [`BufferError::Cancelled`]. False if it does not wait for one just now: then nothing is done.
+    /// Tells session `id` to give up its wait for a cleanup lock, or for somebody else's I/O on a page
+    /// it reads or writes out, which then ends with [`BufferError::Cancelled`]. False if it does not
+    /// wait for one just now: then nothing is done. A drop cannot be cancelled.
     ///
-    /// Source: `pg_cancel_backend` in PostgreSQL, and the interruptible wait in
-    /// `LockBufferForCleanup`.
+    /// Source: `pg_cancel_backend` in PostgreSQL, and the interruptible waits in
+    /// `LockBufferForCleanup` and `WaitIO`.
     pub fn cancel(&self, id: u32) -> bool {
         id < self.options.max_sessions && self.slots.get(id).latch.cancel()
     }

@@ -23,7 +23,7 @@ pub(super) struct Slot {
     pub(super) next: AtomicU32,
     /// Sleeping for a content lock. May carry posts meant for an earlier sleep.
     pub(super) semaphore: Semaphore,
-    /// Sleeping for the only pin. May be set for no reason.
+    /// Sleeping for the only pin, or for an I/O. May be set for no reason.
     pub(super) latch: Latch,
 }
 
@@ -135,6 +135,15 @@ impl Latch {
         }
         state.is_set = false;
         std::mem::take(&mut state.cancelled)
+    }
+
+    /// Sleeps, and cannot be told to give up.
+    pub(super) fn wait_to_the_end(&self) {
+        let mut state = lock(&self.state);
+        if !state.is_set {
+            state = wait(&self.was_set, state);
+        }
+        state.is_set = false;
     }
 
     /// As [`Latch::wait`], for at most `timeout`. Whether it was set.

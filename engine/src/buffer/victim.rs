@@ -13,6 +13,7 @@
 use super::content_lock::LockMode;
 use super::error::BufferError;
 use super::header::{Change, Header};
+use super::io::Interrupts;
 use super::mapping::ExclusivePartition;
 use super::ring::Ring;
 use super::session::Session;
@@ -181,7 +182,7 @@ impl Session<'_> {
             // A writer must finish before the file goes away. If the pin is not for I/O, or not
             // yet, that wait returns at once. PostgreSQL looks again at once then; nothing can have
             // come of it until the word says something else.
-            self.wait_io(buf_id);
+            self.wait_io(buf_id, Interrupts::Held)?;
             self.pool.desc(buf_id).wait_for_change(seen);
         }
     }

@@ -4,9 +4,11 @@
 
 pub(crate) mod stage;
 
+mod abort_lets_others_go_on;
 mod after_the_storm;
 mod background_write_vs_eviction;
 mod bytes_follow_the_lock;
+mod cancelled_in_mid_io;
 mod checkpoint_vs_dirtying;
 mod cleanup_lock_vs_unpin;
 mod cleanup_lock_wakes_for_nothing;
