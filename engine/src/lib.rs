@@ -34,9 +34,9 @@ pub mod tag;
 
 pub use buffer::{
     BgWriter, BgWriterOptions, Broken, BufferError, BufferPool, CheckpointCounts, ClockPosition,
-    DropCounts, DropStrategy, ExclusiveGuard, LockMode, LockedPage, Lookup, Pin, PoolOptions,
-    Profile, RecentVariant, Ring, RingKind, RoundCounts, Session, ShareExclusiveGuard, ShareGuard,
-    SpinLimits, State, VictimStrategy, check_quiescent,
+    DropCounts, DropStrategy, ExclusiveGuard, LockMode, LockedPage, Lookup, NewPages, Pin,
+    PoolOptions, Profile, RecentVariant, Ring, RingKind, RoundCounts, Session, ShareExclusiveGuard,
+    ShareGuard, SpinLimits, State, VictimStrategy, check_quiescent,
 };
 pub use log::Log;
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};

@@ -60,6 +60,9 @@ impl Storage for Blank {
     fn extend(&self, _: RelationId, _: Fork, _: &[u8]) -> Result<BlockNumber, StorageError> {
         Ok(0)
     }
+    fn grow(&self, _: RelationId, _: Fork, _: BlockNumber, _: u32) -> Result<(), StorageError> {
+        Ok(())
+    }
     fn sync(&self, _relation: RelationId, _fork: Fork) -> Result<(), StorageError> {
         Ok(())
     }

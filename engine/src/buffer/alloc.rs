@@ -56,6 +56,19 @@ impl Session<'_> {
         mut ring: Option<&mut Ring>,
     ) -> Result<(u32, bool), BufferError> {
         let buf_id = self.victim(ring.as_deref_mut())?;
+        self.give_page(buf_id, tag, key, ring)
+    }
+
+    /// Makes a victim the buffer of a page. If another buffer has the page already, that one is
+    /// pinned and the victim given back. Returns which it is, and whether its bytes are good; an
+    /// error leaves neither pinned.
+    pub(super) fn give_page(
+        &self,
+        buf_id: u32,
+        tag: BufferTag,
+        key: Key,
+        ring: Option<&mut Ring>,
+    ) -> Result<(u32, bool), BufferError> {
         if let Err(error) = self.reserve_pin() {
             self.unpin(buf_id);
             return Err(error);
@@ -67,9 +80,7 @@ impl Session<'_> {
         };
         if let Some(existing) = existing {
             note!("finds page {} in buffer {existing}", tag.block);
-            self.unpin(buf_id);
-            // It has no page, so let it be found soon.
-            self.pool.push_free(buf_id);
+            self.give_victim_back(buf_id);
             let state = match ring {
                 Some(_) => self.pin_for_ring(existing),
                 None => self.pin_found(existing, tag),
@@ -79,6 +90,13 @@ impl Session<'_> {
         partition.insert(key, buf_id);
         self.name_buffer(buf_id, tag);
         Ok((buf_id, false))
+    }
+
+    /// Unpins a victim that is not needed.
+    pub(super) fn give_victim_back(&self, buf_id: u32) {
+        self.unpin(buf_id);
+        // It has no page, so let it be found soon.
+        self.pool.push_free(buf_id);
     }
 
     /// Gives a victim its new tag. The caller holds the partition exclusively.

@@ -1,7 +1,7 @@
 //! What can go wrong with a page in the pool.
 
 use crate::storage::StorageError;
-use crate::tag::BufferTag;
+use crate::tag::{BufferTag, RelationId};
 
 /// Why a page could not be brought into the pool, locked or dropped.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,21 @@ pub enum BufferError {
     Corrupt {
         /// Which page.
         tag: BufferTag,
+    },
+    /// A buffer has a page with data where the file is about to grow: somebody wrote a page that the
+    /// storage never had, or the storage lost its end. Look into it; nothing was changed.
+    #[error("{tag} is behind the end of its file, yet a buffer has it and it is not new")]
+    DataBeyondEnd {
+        /// Which page.
+        tag: BufferTag,
+    },
+    /// The fork has as many pages as a block number can count.
+    #[error("{relation} has no room for {by} pages more")]
+    RelationFull {
+        /// Which relation.
+        relation: RelationId,
+        /// Pages asked for.
+        by: u32,
     },
     /// Somebody else waits for the only pin on this buffer already. Try again later.
     #[error("another session waits for a cleanup lock on buffer {buf_id}")]

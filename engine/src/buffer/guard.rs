@@ -297,14 +297,16 @@ impl LockedPage<'_, '_> {
     }
 }
 
-/// The page in a buffer that this session reads in. Made between the start and the end of input.
+/// The page in a buffer that this session reads in, or in a victim. Made between the start and the
+/// end of input, or while a buffer that this session pinned has no name.
 pub(super) struct IoPage<'s, 'p> {
     session: &'s Session<'p>,
     buf_id: u32,
 }
 
 impl<'s, 'p> IoPage<'s, 'p> {
-    /// The caller has started input on the buffer and ends it after this value is gone.
+    /// The caller has started input on the buffer and ends it after this value is gone, or names the
+    /// victim after that.
     pub(super) fn new(session: &'s Session<'p>, buf_id: u32) -> Self {
         Self { session, buf_id }
     }
@@ -318,8 +320,9 @@ impl<'s, 'p> IoPage<'s, 'p> {
         // SAFETY:
         // - in bounds and live: `Blocks`; blocks never move, the session borrows the pool;
         // - initialised: blocks start as zeroes;
-        // - unaliased: the buffer is not valid and this session alone does input on it (`start_io`);
-        //   guards exist for valid pages only, since `read` waits for the input to end.
+        // - unaliased: the buffer is not valid and this session alone does input on it (`start_io`),
+        //   or it has no name and this session has the only pin (`victim`); guards exist for valid
+        //   pages only, since `read` waits for the input to end.
         unsafe { &mut *page }
     }
 }

@@ -11,7 +11,7 @@
 //! `condition_variable.c`.
 
 use super::error::BufferError;
-use super::header::Change;
+use super::header::{Change, Header};
 use super::session::Session;
 use super::state::{
     CHECKPOINT_NEEDED, DIRTY, IO_ERROR, IO_IN_PROGRESS, JUST_DIRTIED, State, VALID,
@@ -91,14 +91,7 @@ impl Session<'_> {
     /// nothing left to do: somebody else did it. Fails if it is cancelled while somebody else's I/O
     /// is in the way.
     pub(super) fn start_io(&self, buf_id: u32, direction: Direction) -> Result<bool, BufferError> {
-        let header = loop {
-            let header = self.lock_header(buf_id);
-            if !header.state().has(IO_IN_PROGRESS) {
-                break header;
-            }
-            header.unlock();
-            self.wait_io(buf_id, Interrupts::Allowed)?;
-        };
+        let header = self.lock_header_between_io(buf_id)?;
         let state = header.state();
         let needed = match direction {
             Direction::Input => !state.has(VALID),
@@ -117,6 +110,29 @@ impl Session<'_> {
     /// An interruptible point in the middle of an operation: fails if the session is to give up.
     pub(super) fn check_for_cancel(&self) -> Result<(), BufferError> {
         if fault::cancelled() { Err(BufferError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Makes this session the one that does input on a buffer it has pinned, although the page in it
+    /// is valid: it is not any more. Nothing is lost by that, so it is not dirty either.
+    pub(super) fn start_input_anew(&self, buf_id: u32) -> Result<(), BufferError> {
+        let header = self.lock_header_between_io(buf_id)?;
+        self.pool.ghosts.io_started(buf_id, self.id);
+        let unset = VALID | DIRTY | JUST_DIRTIED | CHECKPOINT_NEEDED;
+        header.unlock_with(Change { unset, set: IO_IN_PROGRESS, pins: 0 });
+        self.ios.borrow_mut().push((buf_id, Direction::Input));
+        Ok(())
+    }
+
+    /// Locks the header of a buffer once no I/O on it is in progress.
+    fn lock_header_between_io(&self, buf_id: u32) -> Result<Header<'_>, BufferError> {
+        loop {
+            let header = self.lock_header(buf_id);
+            if !header.state().has(IO_IN_PROGRESS) {
+                return Ok(header);
+            }
+            header.unlock();
+            self.wait_io(buf_id, Interrupts::Allowed)?;
+        }
     }
 
     /// Ends this session's I/O on a buffer, well.

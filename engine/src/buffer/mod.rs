@@ -36,6 +36,7 @@ mod cleanup;
 mod clock_sweep;
 mod content_lock;
 mod drop_relation;
+mod extend;
 mod flush;
 mod free_list;
 mod io;
@@ -60,6 +61,7 @@ pub use checkpoint::CheckpointCounts;
 pub use content_lock::LockMode;
 pub use drop_relation::DropCounts;
 pub use error::BufferError;
+pub use extend::NewPages;
 pub use guard::{ExclusiveGuard, Pin, ShareExclusiveGuard, ShareGuard};
 pub use locked::LockedPage;
 pub use options::{

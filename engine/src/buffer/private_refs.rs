@@ -159,6 +159,11 @@ impl PrivateRefs {
         self.get(buf_id).map_or(0, |entry| entry.count)
     }
 
+    /// How many buffers this session has pinned.
+    pub(super) fn len(&self) -> u32 {
+        (!self.free.get()).count_ones() + self.overflowed.get() as u32
+    }
+
     /// The content lock this session has on the buffer.
     #[inline]
     pub(super) fn lock(&self, buf_id: u32) -> Option<LockMode> {

@@ -1,6 +1,6 @@
 //! Reading a page in: allocate a buffer, then bring the bytes unless they are there.
 //!
-//! Source: `ReadBuffer` and `ExtendBufferedRel` in PostgreSQL's `bufmgr.c`, one page at a time.
+//! Source: `ReadBuffer` in PostgreSQL's `bufmgr.c`, one page at a time.
 
 use super::content_lock::LockMode;
 use super::error::BufferError;
@@ -12,8 +12,8 @@ use super::session::Session;
 use super::state::IO_ERROR;
 use crate::page::is_intact;
 use crate::storage::StorageError;
-use crate::sync::{lock, mutant, note};
-use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
+use crate::sync::{mutant, note};
+use crate::tag::BufferTag;
 
 impl<'p> Session<'p> {
     /// Pins the buffer of a page, and reads the page in if no buffer has it.
@@ -100,25 +100,5 @@ impl<'p> Session<'p> {
             self.lock_content(buf_id, LockMode::Exclusive);
         }
         Ok(LockedPage::locked(Pin::new(self, buf_id, tag)))
-    }
-
-    /// Appends a page of zeroes to a fork and pins its buffer.
-    ///
-    /// The simplest form: the file grows under the pool's extension lock, then the page is read.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::read`]. The file may have grown even so.
-    pub fn extend(&self, relation: RelationId, fork: Fork) -> Result<Pin<'_, 'p>, BufferError> {
-        let block = self.extend_file(relation, fork)?;
-        self.read(BufferTag { relation, fork, block })
-    }
-
-    fn extend_file(&self, relation: RelationId, fork: Fork) -> Result<BlockNumber, BufferError> {
-        let _growing = lock(&self.pool.extension);
-        let zeroes = vec![0; self.pool.options.page_size];
-        let block = self.pool.storage.extend(relation, fork, &zeroes)?;
-        note!("extends the file by page {block}");
-        Ok(block)
     }
 }

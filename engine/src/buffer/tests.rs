@@ -290,6 +290,58 @@ fn an_extended_relation_has_one_page_more() {
 }
 
 #[test]
+fn new_pages_are_zeroes_in_a_row_and_no_more_than_the_share_of_a_session() {
+    both(|profile| {
+        let pool = pool(8, profile);
+        let session = pool.session();
+        let share = 8 / pool.options().max_sessions;
+        drop(session.read(page(1)).unwrap());
+
+        let added = session.extend_by(A, Fork::Main, 1000).unwrap();
+
+        assert_eq!(added.first.tag(), page(32));
+        assert!(added.first.bytes().iter().all(|&byte| byte == 0));
+        assert_eq!(added.others.len() as u32 + 1, share.max(1));
+        for (block, pin) in (33..).zip(&added.others) {
+            assert_eq!(pin.tag(), page(block));
+            assert!(pin.lock_share().bytes().iter().all(|&byte| byte == 0));
+        }
+        drop(added);
+        assert_eq!(pool.storage().size(A, Fork::Main).unwrap(), 32 + share.max(1));
+        assert_quiescent(&pool);
+    });
+}
+
+#[test]
+fn a_fork_grows_up_to_a_size_and_not_beyond() {
+    both(|profile| {
+        let pool = pool(4, profile);
+        let session = pool.session();
+        assert_eq!(session.extend_to(A, Fork::Main, 40).unwrap().tag(), page(39));
+        assert_eq!(session.extend_to(A, Fork::Main, 35).unwrap().tag(), page(34));
+        assert_eq!(pool.storage().size(A, Fork::Main).unwrap(), 40);
+        assert!(session.extend_to(A, Fork::Main, 0).is_err());
+        assert_quiescent(&pool);
+    });
+}
+
+#[test]
+fn data_behind_the_end_is_not_written_over() {
+    both(|profile| {
+        let pool = pool(4, profile);
+        let session = pool.session();
+        session.zero_and_lock(page(32)).unwrap().bytes_mut()[0] = 7;
+
+        let refused = session.extend(A, Fork::Main).map(|_| ());
+
+        assert!(matches!(refused, Err(BufferError::DataBeyondEnd { .. })), "{refused:?}");
+        assert_eq!(session.zero_and_lock(page(32)).unwrap().bytes()[0], 7);
+        assert_eq!(pool.storage().size(A, Fork::Main).unwrap(), 32);
+        assert_quiescent(&pool);
+    });
+}
+
+#[test]
 fn evict_and_flush_do_nothing_to_what_is_in_use_or_clean() {
     both(|profile| {
         let pool = pool(2, profile);

@@ -42,20 +42,6 @@ pub enum StorageError {
         /// Size asked for, in bytes.
         asked: usize,
     },
-    /// A file does not end at the end of a page.
-    #[error(
-        "{} is {len_bytes} bytes long, not a multiple of the page size {page_size}: it was cut \
-         short or is no file of ours; restore it from a backup, or cut it to {} bytes if the last \
-         page may be lost", path.display(), len_bytes - len_bytes % *page_size as u64
-    )]
-    Truncated {
-        /// The file.
-        path: PathBuf,
-        /// Its length, in bytes.
-        len_bytes: u64,
-        /// Size of a page, in bytes.
-        page_size: usize,
-    },
     /// The file is shorter than that. The page was never written, or the relation is truncated.
     #[error("{tag} is past the end of its file")]
     PastEnd {

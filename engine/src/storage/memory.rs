@@ -125,6 +125,21 @@ impl Storage for MemoryStorage {
         Ok(pages.len() as BlockNumber - 1)
     }
 
+    fn grow(
+        &self,
+        relation: RelationId,
+        fork: Fork,
+        first: BlockNumber,
+        n_blocks: u32,
+    ) -> Result<(), StorageError> {
+        let mut contents = lock(&self.contents);
+        contents.removed.remove(&relation);
+        let pages = contents.forks.entry((relation, fork)).or_default();
+        let n_pages = (first as usize + n_blocks as usize).max(pages.len());
+        pages.resize(n_pages, vec![0; self.page_size].into_boxed_slice());
+        Ok(())
+    }
+
     fn sync(&self, _relation: RelationId, _fork: Fork) -> Result<(), StorageError> {
         Ok(())
     }

@@ -45,6 +45,16 @@ pub trait Storage: Send + Sync {
         page: &[u8],
     ) -> Result<BlockNumber, StorageError>;
 
+    /// Appends `n_blocks` pages of zeroes to a fork that has `first` pages, and creates it if there is
+    /// none. Where this fails, the fork may have some of them.
+    fn grow(
+        &self,
+        relation: RelationId,
+        fork: Fork,
+        first: BlockNumber,
+        n_blocks: u32,
+    ) -> Result<(), StorageError>;
+
     /// Makes what was written to the fork durable.
     fn sync(&self, relation: RelationId, fork: Fork) -> Result<(), StorageError>;
 
@@ -72,6 +82,15 @@ impl<S: Storage + ?Sized> Storage for Arc<S> {
         page: &[u8],
     ) -> Result<BlockNumber, StorageError> {
         (**self).extend(relation, fork, page)
+    }
+    fn grow(
+        &self,
+        relation: RelationId,
+        fork: Fork,
+        first: BlockNumber,
+        n_blocks: u32,
+    ) -> Result<(), StorageError> {
+        (**self).grow(relation, fork, first, n_blocks)
     }
     fn sync(&self, relation: RelationId, fork: Fork) -> Result<(), StorageError> {
         (**self).sync(relation, fork)

@@ -72,13 +72,13 @@ const STORY: Scenario = Scenario {
 
 crate::register!(Scenario {
     name: "crash-loses-nothing-synced-modern",
-    script_seed: 21,
+    script_seed: 29,
     body: || crash_loses_nothing_synced(Profile::Modern),
     ..STORY
 });
 crate::register!(Scenario {
     name: "crash-loses-nothing-synced-classic",
-    script_seed: 38,
+    script_seed: 34,
     body: || crash_loses_nothing_synced(Profile::Classic),
     ..STORY
 });
