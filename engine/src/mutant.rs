@@ -103,6 +103,17 @@ pub const ALL: &[Mutant] = &[
         "B90",
         "a drop takes the page it finds where an unlocked look had found one of its own",
     ),
+    mutant(
+        "zero.always",
+        "B17",
+        "zeroes a page that is to be written anew even if a buffer has it",
+    ),
+    mutant("zero.valid_before_lock", "B16", "shows a zeroed page before its writer has locked it"),
+    mutant(
+        "zero.plain_lock_for_cleanup",
+        "",
+        "locks a valid page to change, whoever else has it pinned",
+    ),
     mutant("extend.size_before_lock", "", "measures the file before it takes the extension lock"),
     mutant(
         "extend.skip_if_valid",

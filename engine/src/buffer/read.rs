@@ -89,16 +89,64 @@ impl<'p> Session<'p> {
     /// # Errors
     ///
     /// As [`Session::read`], except that nothing is read.
+    ///
+    /// Source: `RBM_ZERO_AND_LOCK` and `ZeroAndLockBuffer` in PostgreSQL's `bufmgr.c`.
     pub fn zero_and_lock(&self, tag: BufferTag) -> Result<LockedPage<'_, 'p>, BufferError> {
-        let (buf_id, valid) = self.alloc(tag)?;
-        if !valid && self.start_input(buf_id)? {
-            IoPage::new(self, buf_id).bytes_mut().fill(0);
-            note!("zeroes buffer {buf_id} for page {}", tag.block);
-            self.lock_content(buf_id, LockMode::Exclusive);
-            self.finish_io(buf_id, Direction::Input);
-        } else {
+        let (buf_id, is_locked) = self.zero(tag)?;
+        if !is_locked {
             self.lock_content(buf_id, LockMode::Exclusive);
         }
+        let mut page = LockedPage::locked(Pin::new(self, buf_id, tag));
+        if !is_locked && mutant::is("zero.always") {
+            page.bytes_mut().fill(0);
+        }
+        Ok(page)
+    }
+
+    /// As [`Session::zero_and_lock`], and nobody else has a pin from before: what is in the page may
+    /// be moved about.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::zero_and_lock`] and [`Pin::lock_for_cleanup`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Pin::lock_for_cleanup`].
+    ///
+    /// Source: `RBM_ZERO_AND_CLEANUP_LOCK` in PostgreSQL.
+    pub fn zero_and_lock_for_cleanup(
+        &self,
+        tag: BufferTag,
+    ) -> Result<LockedPage<'_, 'p>, BufferError> {
+        let (buf_id, is_locked) = self.zero(tag)?;
+        if is_locked {
+            // Others may have it pinned, but nobody has been able to look.
+        } else if mutant::is("zero.plain_lock_for_cleanup") {
+            self.lock_content(buf_id, LockMode::Exclusive);
+        } else if let Err(error) = self.lock_cleanup(buf_id) {
+            self.unpin(buf_id);
+            return Err(error);
+        }
         Ok(LockedPage::locked(Pin::new(self, buf_id, tag)))
+    }
+
+    /// Pins the buffer of a page. If no buffer had it, it is zeroes and locked to change; whether it
+    /// is so is returned too.
+    fn zero(&self, tag: BufferTag) -> Result<(u32, bool), BufferError> {
+        let (buf_id, valid) = self.alloc(tag)?;
+        if valid || !self.start_input(buf_id)? {
+            return Ok((buf_id, false));
+        }
+        IoPage::new(self, buf_id).bytes_mut().fill(0);
+        note!("zeroes buffer {buf_id} for page {}", tag.block);
+        if mutant::is("zero.valid_before_lock") {
+            self.finish_io(buf_id, Direction::Input);
+            self.lock_content(buf_id, LockMode::Exclusive);
+            return Ok((buf_id, true));
+        }
+        self.lock_content(buf_id, LockMode::Exclusive);
+        self.finish_io(buf_id, Direction::Input);
+        Ok((buf_id, true))
     }
 }

@@ -273,6 +273,8 @@ fn zero_and_lock_zeroes_only_what_is_not_there() {
 
         assert_eq!(session.zero_and_lock(page(1)).unwrap().bytes()[0], 1);
         assert_eq!(session.zero_and_lock(page(2)).unwrap().bytes()[0], 0);
+        assert_eq!(session.zero_and_lock_for_cleanup(page(1)).unwrap().bytes()[0], 1);
+        assert_eq!(session.zero_and_lock_for_cleanup(page(3)).unwrap().bytes()[0], 0);
         assert_quiescent(&pool);
     });
 }

@@ -36,5 +36,7 @@ mod scan_vs_hot_set;
 mod small_pool_is_shared;
 mod test_and_set_fails_for_nothing;
 mod two_sweepers_one_hand;
+mod valid_page_is_not_zeroed;
 mod victim_write_vs_content_lock;
 mod write_out_vs_change;
+mod zeroed_page_vs_pin;
