@@ -127,6 +127,8 @@ pub const ALL: &[Mutant] = &[
     mutant("extend.keep_io", "", "a failed extension leaves its input in progress"),
     mutant("pinlimit.off_by_one", "B20", "a session that has its share of pins may take none more"),
     mutant("pinlimit.forgets_own", "", "the share of pins does not count those that a session has"),
+    mutant("checksum.no_block", "", "a checksum does not say which block it is of"),
+    mutant("read.no_verify", "", "takes what the storage read without a look at its checksum"),
     mutant("storage.no_sync", "", "takes what was written for durable without a sync of its file"),
     mutant("storage.no_dir_sync", "", "syncs a file, but not the directory it was created in"),
     mutant("sync.ignore_error", "", "a sync that failed counts as done"),

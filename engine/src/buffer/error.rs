@@ -25,7 +25,8 @@ pub enum BufferError {
     /// A whole sweep met only pinned buffers. Drop a guard and try again.
     #[error("no unpinned buffers")]
     NoUnpinnedBuffers,
-    /// The bytes do not match the checksum in their header: a torn or rotten page.
+    /// The bytes do not match the checksum in their header: a torn or rotten page, or one of another
+    /// place in the file.
     #[error("{tag} does not match its checksum")]
     Corrupt {
         /// Which page.

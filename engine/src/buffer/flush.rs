@@ -54,7 +54,7 @@ impl Session<'_> {
         let mut scratch = self.scratch.borrow_mut();
         scratch.resize(self.pool.options.page_size, 0);
         self.copy_page(buf_id, &mut scratch);
-        set_checksum(&mut scratch);
+        set_checksum(&mut scratch, tag.block);
         let written = self.check_for_cancel();
         let written = written.and_then(|()| Ok(self.pool.storage.write(tag, &scratch)?));
         if let Err(error) = written

@@ -344,6 +344,26 @@ fn data_behind_the_end_is_not_written_over() {
 }
 
 #[test]
+fn a_page_in_anothers_place_is_corrupt_until_it_is_written_anew() {
+    both(|profile| {
+        let pool = pool(2, profile);
+        let session = pool.session();
+        let mut other = vec![0; pool.options().page_size];
+        pool.storage().read(page(2), &mut other).unwrap();
+        pool.storage().write(page(1), &other).unwrap();
+
+        let read = session.read(page(1)).map(|_| ());
+
+        assert!(matches!(read, Err(BufferError::Corrupt { .. })), "{read:?}");
+        let buf_id = pool.find(page(1)).unwrap();
+        assert!(pool.state(buf_id).has_io_error() && !pool.state(buf_id).is_valid());
+        session.zero_and_lock(page(1)).unwrap().mark_dirty();
+        assert!(!pool.state(buf_id).has_io_error());
+        assert_quiescent(&pool);
+    });
+}
+
+#[test]
 fn evict_and_flush_do_nothing_to_what_is_in_use_or_clean() {
     both(|profile| {
         let pool = pool(2, profile);

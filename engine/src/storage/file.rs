@@ -20,7 +20,7 @@ use crate::sync::{Arc, Mutex, lock, mutant, name, note};
 use crate::tag::{BlockNumber, BufferTag, Fork, RelationId};
 
 const CONTROL: &str = "holdup.control";
-const MAGIC: &str = "holdup-engine storage 1";
+const MAGIC: &str = "holdup-engine storage 2";
 
 /// A storage on files.
 #[derive(Debug)]

@@ -47,7 +47,7 @@ impl MemoryStorage {
         let pages = (0..n_blocks).map(|block| {
             let mut page = vec![0; self.page_size].into_boxed_slice();
             fill(block, &mut page[page::HEADER_SIZE..]);
-            page::set_checksum(&mut page);
+            page::set_checksum(&mut page, block);
             page
         });
         lock(&self.contents).forks.insert((relation, fork), pages.collect());

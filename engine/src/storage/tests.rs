@@ -107,11 +107,11 @@ fn another_page_size_is_refused() {
 fn rot_is_visible_in_the_checksum() {
     let storage = MemoryStorage::new(SIZE);
     storage.create(R, Fork::Main, 1, |_, body| body[0] = 9);
-    assert!(page::is_intact(&read(&storage, 0).unwrap()));
+    assert!(page::is_intact(&read(&storage, 0).unwrap(), 0));
 
     storage.rot(tag(0), 300);
 
-    assert!(!page::is_intact(&read(&storage, 0).unwrap()));
+    assert!(!page::is_intact(&read(&storage, 0).unwrap(), 0));
 }
 
 #[test]

@@ -151,10 +151,10 @@ fn checkpoint(session: &Session<'_>, ledger: &Ledger) -> Result<(), BufferError>
 fn make_storage(ledger: &Ledger, remains: &Remains) -> Result<Arc<FileStorage>, StorageError> {
     let storage = Arc::new(FileStorage::open("/data", PAGE_SIZE)?);
     keep(remains, Arc::clone(&storage));
-    for _ in 0..2 {
+    for block in 0..2 {
         let mut first = [1; PAGE_SIZE];
         first[..HEADER_SIZE].fill(0);
-        set_checksum(&mut first);
+        set_checksum(&mut first, block);
         let block = storage.extend(RELATION, Fork::Main, &first)?;
         ledger.made(block, 1);
     }

@@ -28,6 +28,7 @@ mod lockfree_lookup_vs_return;
 mod lookup_vs_reuse;
 mod mapping_lock_vs_header_lock;
 mod memory_runs_short;
+mod misdirected_io_is_found;
 mod new_page_seen_too_early;
 mod pinned_buffer_changes_identity;
 mod relation_grows_twice;

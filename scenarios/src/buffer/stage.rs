@@ -56,7 +56,7 @@ pub(crate) fn files(n_blocks: BlockNumber) -> Arc<FileStorage> {
     for block in 0..n_blocks {
         let mut page = [0; PAGE_SIZE];
         page[HEADER_SIZE] = block as u8;
-        set_checksum(&mut page);
+        set_checksum(&mut page, block);
         until_the_disk_works(|| storage.extend(RELATION, Fork::Main, &page));
     }
     Arc::new(storage)
