@@ -1,7 +1,9 @@
-//! Pages come and go: misses, scans, write-back.
+//! Pages come and go: misses, scans, write-back, checkpoints.
 
-use holdup_engine::{PoolOptions, Profile, Session};
 use std::cell::LazyCell;
+use std::hint::black_box;
+
+use holdup_engine::{PoolOptions, Profile, Ring, RingKind, Session};
 
 use crate::harness::{Bench, Round, processor_time};
 use crate::storage::{BLOCKS, BUFFERS, Blank, RELATION, page, pool_with, read, small_pool};
@@ -40,6 +42,24 @@ pub(crate) fn cases(bench: &mut Bench<'_>) {
             let written = session.flush_relation(RELATION).expect("the storage takes everything");
             Round::alone(processor_time() - start, written)
         });
+        bench.rounds(&format!("checkpoint-{name}"), 1, || {
+            let session = pool.session();
+            (0..DIRTY).for_each(|block| change(&session, block));
+            let start = processor_time();
+            let counts = session.checkpoint().expect("the storage takes everything");
+            Round::alone(processor_time() - start, counts.written)
+        });
+        let pool = LazyCell::new(|| small_pool(PoolOptions { profile, ..PoolOptions::default() }));
+        bench.rounds(&format!("scan-ring-{name}"), 1, || {
+            let session = pool.session();
+            let mut ring = Ring::new(RingKind::BulkRead, &pool);
+            let start = processor_time();
+            for block in 0..BLOCKS {
+                let read = session.read_with(&mut ring, page(block));
+                black_box(read.expect("the page exists").lock_share().bytes()[0]);
+            }
+            Round::alone(processor_time() - start, BLOCKS)
+        });
     }
     let pool = LazyCell::new(|| small_pool(PoolOptions::default()));
     bench.threads("scan-misses", (1, BLOCKS), || &pool, |session, _, n| look(session, n));
@@ -61,5 +81,5 @@ fn change(session: &Session<'_>, block: u32) {
 /// Reads the first byte of a page.
 pub(crate) fn look(session: &Session<'_>, block: u32) {
     let pin = session.read(page(block)).expect("the page exists");
-    std::hint::black_box(pin.lock_share().bytes()[0]);
+    black_box(pin.lock_share().bytes()[0]);
 }

@@ -17,7 +17,7 @@ use super::state::{
     DIRTY, IO_IN_PROGRESS, PERMANENT, REFCOUNT_MASK, REFCOUNT_ONE, TAG_VALID, USAGE_ONE, VALID,
 };
 use crate::sync::{mutant, note};
-use crate::tag::BufferTag;
+use crate::tag::{BufferTag, Fork};
 
 impl Session<'_> {
     /// A pinned buffer with the tag of the page, and whether its bytes are good.
@@ -101,6 +101,8 @@ impl Session<'_> {
 
     /// Gives a victim its new tag. The caller holds the partition exclusively.
     fn name_buffer(&self, buf_id: u32, tag: BufferTag) {
+        let is_init = tag.fork == Fork::Init && !mutant::is("alloc.init_not_permanent");
+        let is_permanent = is_init || !self.pool.options.unlogged.contains(&tag.relation);
         let header = self.lock_header(buf_id);
         let state = header.state();
         let pins = state.refcount();
@@ -117,7 +119,7 @@ impl Session<'_> {
         self.pool.desc(buf_id).write_tag(tag);
         self.pool.ghosts.tag_changed(buf_id, Some(tag), 1);
         // Nothing to unset: a buffer without a page has no flags, and no points of usage.
-        let set = TAG_VALID | USAGE_ONE | PERMANENT;
+        let set = TAG_VALID | USAGE_ONE | if is_permanent { PERMANENT } else { 0 };
         if resets {
             let set = set | REFCOUNT_ONE;
             header.unlock_with(Change { unset: REFCOUNT_MASK, set, pins: 0 });

@@ -3,7 +3,7 @@
 //! In two passes. The first looks at every header and marks what is dirty; the second writes what is
 //! still marked, in the order in which it lies on disk, and takes turns between tablespaces so that
 //! each gets its share of the writes all the time. Whoever else writes a marked page out takes the
-//! mark away, and the checkpoint need not.
+//! mark away, and the checkpoint need not. In the end every file is synced that anybody wrote to.
 //!
 //! Touches: flags, content locks. Keeps: a page that was dirty when the checkpoint began has been
 //! written out when it ends, or dropped (I-WAL5, as far as there is no log).
@@ -15,10 +15,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::error::BufferError;
 use super::header::Change;
 use super::session::Session;
-use super::state::{CHECKPOINT_NEEDED, DIRTY};
-use crate::storage::StorageError;
-use crate::sync::note;
-use crate::tag::BufferTag;
+use super::state::{CHECKPOINT_NEEDED, DIRTY, PERMANENT};
+use crate::sync::{mutant, note};
+use crate::tag::{BufferTag, Fork, RelationId};
 
 /// What a checkpoint did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,23 +35,44 @@ struct Share {
 }
 
 impl Session<'_> {
-    /// Writes every page out that is dirty now, and makes them durable.
+    /// Writes every page out that is dirty now, and makes durable all that was written out until
+    /// then, by whomever. Pages of unlogged relations are left: after a crash those are empty anyway.
     ///
     /// Waits for whoever has a page locked, so the caller has no page locked.
     ///
     /// # Errors
     ///
     /// [`BufferError::Storage`] at the first write or sync that fails. What is left is still dirty,
-    /// and will be needed by the next checkpoint again.
+    /// and will be needed by the next checkpoint again. [`BufferError::SyncLost`] where a file was
+    /// written to, a sync of which had failed before.
     ///
     /// # Panics
     ///
     /// As [`Session::flush`].
     pub fn checkpoint(&self) -> Result<CheckpointCounts, BufferError> {
+        self.checkpoint_of(PERMANENT)
+    }
+
+    /// As [`Session::checkpoint`], before the end: pages of unlogged relations are written, too, since
+    /// no crash will follow.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::checkpoint`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Session::flush`].
+    pub fn shutdown_checkpoint(&self) -> Result<CheckpointCounts, BufferError> {
+        self.checkpoint_of(0)
+    }
+
+    /// A checkpoint of the pages that have `flags`.
+    fn checkpoint_of(&self, flags: u64) -> Result<CheckpointCounts, BufferError> {
         note!("begins a checkpoint");
-        let pages = self.mark_for_checkpoint();
+        let pages = self.mark_for_checkpoint(flags);
         let mut counts = CheckpointCounts { needed: pages.len() as u32, written: 0 };
-        let files: BTreeSet<_> = pages.iter().map(|(tag, _)| (tag.relation, tag.fork)).collect();
+        let own = mutant::is("checkpoint.syncs_own_only").then(|| files_of(&pages));
         for buf_id in in_turns(pages) {
             // Without the header lock: it is taken and looked at again where the mark is there.
             if self.pool.desc(buf_id).load().has(CHECKPOINT_NEEDED)
@@ -61,25 +81,20 @@ impl Session<'_> {
                 counts.written += 1;
             }
         }
-        for (relation, fork) in files {
-            match self.pool.storage.sync(relation, fork) {
-                // Dropped meanwhile, file and all.
-                Err(StorageError::Removed { .. }) => {}
-                other => other?,
-            }
-        }
+        self.sync_requested(|file| own.as_ref().is_none_or(|own| own.contains(&file)))?;
         note!("ends the checkpoint");
         Ok(counts)
     }
 
-    /// Marks every dirty page and returns them.
-    fn mark_for_checkpoint(&self) -> Vec<(BufferTag, u32)> {
+    /// Marks every dirty page that has `flags` and returns them.
+    fn mark_for_checkpoint(&self, flags: u64) -> Vec<(BufferTag, u32)> {
         let mut pages = Vec::new();
         for buf_id in 0..self.pool.n_buffers() {
             pages.reserve(1);
             let header = self.lock_header(buf_id);
             let tag = self.pool.desc(buf_id).read_tag();
-            match tag.filter(|_| header.state().has(DIRTY)) {
+            let is_wanted = header.state().has(DIRTY) && header.state().0 & flags == flags;
+            match tag.filter(|_| is_wanted) {
                 Some(tag) => {
                     header.unlock_with(Change { set: CHECKPOINT_NEEDED, ..Change::default() });
                     pages.push((tag, buf_id));
@@ -89,6 +104,10 @@ impl Session<'_> {
         }
         pages
     }
+}
+
+fn files_of(pages: &[(BufferTag, u32)]) -> BTreeSet<(RelationId, Fork)> {
+    pages.iter().map(|(tag, _)| (tag.relation, tag.fork)).collect()
 }
 
 /// The buffers of `pages` by the place of their pages on disk, tablespaces in turn: next is always
@@ -118,7 +137,6 @@ fn in_turns(mut pages: Vec<(BufferTag, u32)>) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tag::{Fork, RelationId};
 
     fn pages(tablespace: u32, blocks: &[u32]) -> Vec<(BufferTag, u32)> {
         let relation = RelationId { tablespace, database: 1, number: 1 };

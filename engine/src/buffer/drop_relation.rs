@@ -37,6 +37,7 @@ impl Session<'_> {
     /// [`BufferError::Storage`] if a file could not be removed; in both cases pages may be forgotten.
     pub fn drop_relation(&self, relation: RelationId) -> Result<DropCounts, BufferError> {
         let counts = self.drop_buffers(relation)?;
+        self.pool.syncs.forget(relation);
         self.pool.storage.remove(relation)?;
         Ok(counts)
     }

@@ -1,7 +1,7 @@
 //! What can go wrong with a page in the pool.
 
 use crate::storage::StorageError;
-use crate::tag::{BufferTag, RelationId};
+use crate::tag::{BufferTag, Fork, RelationId};
 
 /// Why a page could not be brought into the pool, locked or dropped.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,15 @@ pub enum BufferError {
     PinnedByCaller {
         /// Which page.
         tag: BufferTag,
+    },
+    /// An earlier sync of the file failed, and what was written before it may be lost, whatever a later
+    /// one says. Open the storage anew, and write again what was not known to be durable.
+    #[error("an earlier sync of relation {relation}, {}, failed, so nothing in it is durable any more", fork.name())]
+    SyncLost {
+        /// Whose file.
+        relation: RelationId,
+        /// Which file.
+        fork: Fork,
     },
     /// The storage failed. The buffer is free again, or still dirty if this was a write.
     #[error("the storage failed")]

@@ -178,6 +178,7 @@ impl<'p> Session<'p> {
     fn grow_file(&self, start: BufferTag, by: u32) -> Result<(), BufferError> {
         let BufferTag { relation, fork, block } = start;
         let grown = self.pool.storage.grow(relation, fork, block, by);
+        self.pool.syncs.request(relation, fork);
         if mutant::is("extend.ignore_error") {
             return Ok(());
         }

@@ -63,7 +63,15 @@ impl Session<'_> {
             self.abort_io(buf_id, Direction::Output);
             return Err(error);
         }
+        // Before the page is clean: who finds it so finds the request.
+        if !mutant::is("sync.request_late") {
+            self.pool.syncs.request(tag.relation, tag.fork);
+        }
         self.finish_io(buf_id, Direction::Output);
+        if mutant::is("sync.request_late") {
+            note!("has yet to ask for a sync");
+            self.pool.syncs.request(tag.relation, tag.fork);
+        }
         Ok(true)
     }
 
@@ -155,7 +163,8 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`BufferError::Storage`] at the first write or sync that fails.
+    /// [`BufferError::Storage`] at the first write or sync that fails, and [`BufferError::SyncLost`]
+    /// after such a sync.
     ///
     /// # Panics
     ///
@@ -171,7 +180,7 @@ impl Session<'_> {
             }
         }
         for fork in Fork::ALL {
-            self.pool.storage.sync(relation, fork)?;
+            self.sync_file(relation, fork)?;
         }
         Ok(written)
     }

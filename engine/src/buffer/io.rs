@@ -179,7 +179,10 @@ impl Session<'_> {
         let mut unset = IO_IN_PROGRESS | IO_ERROR;
         // Dirtied again during the write, as hints may in `Classic`: it stays dirty.
         if clear_dirty && !header.state().has(JUST_DIRTIED) {
-            unset |= DIRTY | CHECKPOINT_NEEDED;
+            unset |= DIRTY;
+            if !mutant::is("flush.keeps_mark") {
+                unset |= CHECKPOINT_NEEDED;
+            }
         }
         self.pool.ghosts.io_ended(buf_id, self.id);
         let left = header.unlock_with(Change { unset, set, pins: 0 });

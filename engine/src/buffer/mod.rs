@@ -46,6 +46,7 @@ mod read;
 mod recent;
 mod ring;
 mod strategy;
+mod syncs;
 mod victim;
 
 mod check;
@@ -81,6 +82,7 @@ use io::IoConditions;
 use mapping::Mapping;
 use slot::Slots;
 use strategy::Strategy;
+use syncs::Syncs;
 use zeroed::Zeroed;
 
 use crate::page::HEADER_SIZE;
@@ -110,6 +112,8 @@ pub struct BufferPool {
     spins_per_delay: AtomicU32,
     /// Held while a relation grows.
     extension: Box<Mutex<()>>,
+    /// Files that were written to.
+    syncs: Syncs,
     ghosts: Ghosts,
 }
 
@@ -136,6 +140,7 @@ impl BufferPool {
             slots: Slots::new(options.max_sessions),
             spins_per_delay: AtomicU32::new(options.spin.spins_per_delay),
             extension: Box::new(Mutex::new(())),
+            syncs: Syncs::new(),
             ghosts: Ghosts::new(if options.ghosts { n_buffers } else { 0 }),
             storage: Box::new(storage),
             options,

@@ -1,8 +1,11 @@
 //! What a pool may be asked to be when it is opened.
 
+use std::collections::BTreeSet;
+
 use crate::log::Log;
 use crate::page::PAGE_SIZE;
 use crate::sync::{Arc, INSTRUMENTED};
+use crate::tag::RelationId;
 
 /// Whose rules for the state word hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +104,9 @@ pub struct PoolOptions {
     pub victims: Option<VictimStrategy>,
     /// The log that must be on disk before the pages it tells of are; `None` without a log.
     pub log: Option<Arc<dyn Log>>,
+    /// Relations that are empty after a crash: checkpoints leave their pages alone, but for those of
+    /// their init forks.
+    pub unlogged: BTreeSet<RelationId>,
     /// Whether large pools ask for huge pages, where the system offers them. Natively only.
     pub huge_pages: bool,
     /// How long to wait for a spinlock.
@@ -124,6 +130,7 @@ impl Default for PoolOptions {
             drop: DropStrategy::default(),
             victims: None,
             log: None,
+            unlogged: BTreeSet::new(),
             huge_pages: true,
             spin: SpinLimits::default(),
             ghosts: INSTRUMENTED,

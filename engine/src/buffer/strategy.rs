@@ -147,7 +147,7 @@ impl Session<'_> {
         let strategy = &self.pool.strategy;
         // Without a lock: who is missed now is woken by a later allocation, or by the clock.
         let sleeper = strategy.sleeper.load(Ordering::Relaxed);
-        if sleeper != NOBODY {
+        if sleeper != NOBODY && !mutant::is("bgwriter.not_woken") {
             strategy.set_sleeper(NOBODY);
             note!("wakes the background writer");
             self.pool.slots.get(sleeper).latch.set();

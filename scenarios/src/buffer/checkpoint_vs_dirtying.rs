@@ -20,11 +20,19 @@ const SKIP_LOCKED: MutantCase = MutantCase {
     ..MutantCase::BASE
 };
 
+const KEEPS_MARK: MutantCase = MutantCase {
+    name: "flush.keeps_mark",
+    budget: 20_000,
+    note: "a page that is written out keeps the mark of the checkpoint",
+    preemptions: Some(0),
+    ..MutantCase::BASE
+};
+
 const STORY: Scenario = Scenario {
     area: "buffer",
     summary: "a checkpoint meets a writer of the pages it has to write",
     rules: &["I-WAL4", "I-WAL5", "I-CKP1", "I-IO1", "I-LK1", "I-REF3"],
-    mutants: &[SKIP_LOCKED],
+    mutants: &[SKIP_LOCKED, KEEPS_MARK],
     script: Some(
         "checkpointer until \"begins a checkpoint\"\n\
          writer until \"marks buffer 0 dirty\"\n\
@@ -38,6 +46,7 @@ const STORY: Scenario = Scenario {
 const CLASSIC: Scenario = Scenario {
     mutants: &[
         SKIP_LOCKED,
+        KEEPS_MARK,
         MutantCase {
             name: "dirty.ignore_locked",
             budget: 20_000,

@@ -78,7 +78,7 @@ crate::register!(Scenario {
 });
 crate::register!(Scenario {
     name: "crash-loses-nothing-synced-classic",
-    script_seed: 34,
+    script_seed: 266,
     body: || crash_loses_nothing_synced(Profile::Classic),
     ..STORY
 });
