@@ -9,8 +9,8 @@ use holdup_scenarios::{Scenario, registry};
 
 /// Seeds of every scenario, under each of these schedulers.
 const SEEDS: u64 = 300;
-const SCHEDULERS: [&str; 8] =
-    ["portfolio", "random", "pct", "lens", "pos", "urw", "surw", "starve"];
+const SCHEDULERS: [&str; 9] =
+    ["portfolio", "random", "pct", "lens", "pos", "urw", "surw", "starve", "delay"];
 
 fn scheduler(name: &str) -> Scheduler {
     name.parse().unwrap()

@@ -125,7 +125,7 @@
 //! | `HOLDUP_SEED` | run this one seed, decimal or `0x` |
 //! | `HOLDUP_SEEDS` | run this many seeds, or the seeds `A..B` |
 //! | `HOLDUP_SHARD` | `I/N`: only the seeds that leave I when divided by N, counted from 0 |
-//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`, `pos`, `urw`, `surw`, `starve` |
+//! | `HOLDUP_SCHEDULER` | `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`, `pos`, `urw`, `surw`, `starve`, `delay` |
 //! | `HOLDUP_JOBS` | use this many OS threads |
 //! | `HOLDUP_TRACE` | `1`: show whole timelines |
 //! | `HOLDUP_CHECK_DETERMINISM` | `1`: run a sample of the seeds twice and compare |

@@ -18,7 +18,8 @@ pub(super) struct Arguments {
     /// Executions a trial may take, where the mutant's own budget is not larger.
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     seeds: Option<u64>,
-    /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw, surw or starve.
+    /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw, surw, starve
+    /// or delay.
     #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
     scheduler: Scheduler,
     /// Trials, which share no seeds.

@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse_seed, allow_negative_numbers = true)]
     seed: u64,
     /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw,
-    /// surw or starve; or a schedule, as `holdup prove` prints it.
+    /// surw, starve or delay; or a schedule, as `holdup prove` prints it.
     #[arg(long, value_name = "S", value_parser = scheduler_or_schedule,
           default_value = "portfolio")]
     scheduler: Scheduler,

@@ -23,7 +23,8 @@ pub(super) struct Which {
     /// Which seed, if a scenario is named.
     #[arg(long, value_name = "N", value_parser = parse_seed, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw, surw or starve
+    /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw, surw, starve
+    /// or delay
     /// [default: portfolio].
     #[arg(long, value_name = "S", value_parser = scheduler)]
     scheduler: Option<Scheduler>,

@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     coverage: bool,
     /// Who decides: portfolio, random, sticky, pct, pct2, pct3, lens, pos, urw,
-    /// surw or starve.
+    /// surw, starve or delay.
     #[arg(long, value_name = "S", value_parser = scheduler, default_value = "portfolio")]
     scheduler: Scheduler,
     /// Switches this bug on, in the scenarios that know it.

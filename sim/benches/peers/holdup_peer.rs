@@ -33,7 +33,8 @@ fn config(name: &'static str, scheduler: &'static str, race_check: bool) -> Conf
 }
 
 pub(crate) fn configs() -> Vec<Config> {
-    let checked = ["random", "sticky", "pct3", "lens", "pos", "urw", "surw", "starve", "portfolio"];
+    let checked =
+        ["random", "sticky", "pct3", "lens", "pos", "urw", "surw", "starve", "delay", "portfolio"];
     let unchecked = [("random/off", "random"), ("pct3/off", "pct3")];
     let checked = checked.map(|name| config(name, name, true));
     checked.into_iter().chain(unchecked.map(|(name, of)| config(name, of, false))).collect()

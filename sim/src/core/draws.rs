@@ -85,6 +85,11 @@ impl Draws {
         (self.at, self.end) = (0, HEAD_WORDS);
     }
 
+    /// The seed whose draws these are.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     #[cold]
     #[inline(never)]
     fn refill(&mut self) {

@@ -4,25 +4,13 @@ use std::borrow::Cow;
 
 use super::{Checker, CrashPoint, LifeSteps};
 use crate::core::{Execution, KeepClocks, Setup};
-use crate::scheduler::{Pilot, Random, Scheduler, Strategy, Survey, settle};
+use crate::scheduler::{Pilot, Places, Random, Scheduler, Strategy, Survey, settle};
 
 const PILOTS: u64 = 8;
 
 /// Measures the program, on an OS thread of its own: a pilot may cost its thread.
-///
-/// Half of the pilots walk at random, half keep one order of priorities. The upper quartile of the
-/// steps is taken: a change point drawn beyond the end of an execution is lost, and one drawn from
-/// too short a range never falls into the rest.
 pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
-    if matches!(
-        checker.scheduler,
-        Scheduler::Random
-            | Scheduler::Sticky
-            | Scheduler::Pos
-            | Scheduler::Starve
-            | Scheduler::Replay(_)
-            | Scheduler::Script(_)
-    ) {
+    if needs_no_pilot(&checker.scheduler) {
         return Pilot::default();
     }
     measure_contended(checker, body)
@@ -30,11 +18,39 @@ pub(super) fn measure(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
 
 /// As [`measure`], whatever the scheduler needs to know.
 pub(super) fn measure_contended(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
-    std::thread::scope(|scope| scope.spawn(|| run_pilots(checker, body)).join().unwrap_or_default())
+    let run = || run_pilots(checker, &Execution::new(checker.stack_bytes), body).0;
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap_or_default())
 }
 
-fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
-    let execution = Execution::new(checker.stack_bytes);
+/// As [`measure`], in `execution`; also whether its thread must run no other.
+pub(super) fn measure_in(
+    execution: &Execution,
+    checker: &Checker,
+    body: &(dyn Fn() + Sync),
+) -> (Pilot, bool) {
+    if needs_no_pilot(&checker.scheduler) {
+        return (Pilot::default(), false);
+    }
+    run_pilots(checker, execution, body)
+}
+
+fn needs_no_pilot(scheduler: &Scheduler) -> bool {
+    matches!(
+        scheduler,
+        Scheduler::Random
+            | Scheduler::Sticky
+            | Scheduler::Pos
+            | Scheduler::Starve
+            | Scheduler::Replay(_)
+            | Scheduler::Script(_)
+    )
+}
+
+/// Half of the pilots walk at random, half keep one order of priorities. The upper quartile of the
+/// steps is taken: a change point drawn beyond the end of an execution is lost, and one drawn from
+/// too short a range never falls into the rest.
+fn run_pilots(checker: &Checker, execution: &Execution, body: &(dyn Fn() + Sync)) -> (Pilot, bool) {
+    let mut retire = false;
     let mut pilots: Vec<Pilot> = Vec::new();
     let setup = undisturbed(checker);
     // An execution that failed may have shown a part of the program only.
@@ -52,6 +68,7 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
             pilots.push(survey.result());
         }
         if outcome.retire {
+            retire = true;
             break;
         }
     }
@@ -60,12 +77,19 @@ fn run_pilots(checker: &Checker, body: &(dyn Fn() + Sync)) -> Pilot {
         values.sort_unstable();
         values.get(values.len() * 3 / 4).copied().unwrap_or(0)
     };
-    Pilot {
+    let profiles = if whole.is_empty() { cut_short } else { whole };
+    let mut places = Places::default();
+    for visits in profiles.iter().flat_map(|profile| &profile.places) {
+        places.add(visits);
+    }
+    let pilot = Pilot {
         contended_steps: quartile(|pilot| pilot.contended_steps),
         held_objects: quartile(|pilot| u64::from(pilot.held_objects)) as u32,
         candidates: quartile(|pilot| pilot.candidates),
-        profiles: settle(if whole.is_empty() { cut_short } else { whole }),
-    }
+        profiles: settle(profiles),
+        places: places.into(),
+    };
+    (pilot, retire)
 }
 
 /// How pilots run: a race or a crash would cut them short, and they are to say how long the program

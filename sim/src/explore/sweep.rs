@@ -96,7 +96,17 @@ impl Sweep<'_> {
         let execution = Execution::new(self.checker.stack_bytes);
         let pilot = {
             let mut known = self.pilot.lock().unwrap_or_else(|broken| broken.into_inner());
-            known.get_or_insert_with(|| pilot::measure(self.checker, self.body)).clone()
+            match &*known {
+                Some(pilot) => pilot.clone(),
+                None => {
+                    let (pilot, retire) = pilot::measure_in(&execution, self.checker, self.body);
+                    *known = Some(pilot.clone());
+                    if retire {
+                        return Some(rest.unwrap_or(0..0));
+                    }
+                    pilot
+                }
+            }
         };
         let mut chunk = rest.or_else(|| self.take());
         while let Some(range) = chunk {

@@ -13,6 +13,7 @@
 //! Draws come from the seed and from nothing else. What a scheduler learns beforehand, a
 //! `Pilot`, is a pure function of the program and of the machine's fixed pilot seeds.
 
+mod delay;
 mod keyed;
 mod lens;
 mod pct;
@@ -34,11 +35,12 @@ mod urw;
 pub use pct::Depth;
 pub use replay::{ParseScheduleError, Schedule, Switch};
 
+pub(crate) use delay::{Delay, Places};
 pub(crate) use keyed::{Keyed, Keys};
 pub(crate) use lens::Lens;
 pub(crate) use pct::Pct;
 pub(crate) use pos::Pos;
-pub(crate) use profile::{Profile, settle};
+pub(crate) use profile::{Profile, Visits, settle};
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 pub(crate) use script::Scripted;
@@ -96,6 +98,7 @@ pub(crate) enum Strategy {
     Urw(Box<Urw>),
     Surw(Box<Surw>),
     Starve(Starve),
+    Delay(Box<Delay>),
     Replay(Replay),
     Script(Scripted),
     Survey(Box<Survey>),
@@ -115,6 +118,7 @@ macro_rules! each {
             Strategy::Urw($strategy) => $e,
             Strategy::Surw($strategy) => $e,
             Strategy::Starve($strategy) => $e,
+            Strategy::Delay($strategy) => $e,
             Strategy::Replay($strategy) => $e,
             Strategy::Script($strategy) => $e,
             Strategy::Survey($strategy) => $e,
@@ -155,6 +159,7 @@ impl Strategy {
             Self::Surw(surw) => surw.spawned(task, parent, name, draws),
             Self::Survey(survey) => survey.spawned(task, parent, name, draws),
             Self::Keyed(keyed) => keyed.spawned(task, draws),
+            Self::Delay(delay) => delay.spawned(task, parent, name, draws),
             _ => {}
         }
     }
@@ -167,6 +172,7 @@ impl Strategy {
             Self::Lens(lens) => lens.yielded(task),
             Self::Survey(survey) => survey.yielded(task),
             Self::Keyed(keyed) => keyed.yielded(task),
+            Self::Delay(delay) => delay.yielded(task),
             Self::Script(script) => script.yielded(task),
             _ => {}
         }
@@ -243,7 +249,7 @@ impl Strategy {
 /// Which scheduler to use.
 ///
 /// Parsed from and printed as `portfolio`, `random`, `sticky`, `pct`, `pct1` to `pct9`, `lens`,
-/// `pos`, `urw`, `surw`, `starve`; [`Schedule`]s are made from traces, they and [`Script`]s by their
+/// `pos`, `urw`, `surw`, `starve`, `delay`; [`Schedule`]s are made from traces, they and [`Script`]s by their
 /// own parsers.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -268,6 +274,8 @@ pub enum Scheduler {
     Surw,
     /// A random walk that now and then lets one task have no processor for a while.
     Starve,
+    /// Holds tasks back at a place, drawn per execution, until nobody else can go on.
+    Delay,
     /// A recorded schedule, decision by decision.
     Replay(Schedule),
     /// Turns written by hand or made by shrinking.
@@ -288,6 +296,7 @@ impl Scheduler {
         "urw",
         "surw",
         "starve",
+        "delay",
     ];
 }
 
@@ -304,6 +313,7 @@ impl std::fmt::Display for Scheduler {
             Self::Urw => f.write_str("urw"),
             Self::Surw => f.write_str("surw"),
             Self::Starve => f.write_str("starve"),
+            Self::Delay => f.write_str("delay"),
             Self::Replay(_) => f.write_str("replay"),
             Self::Script(_) => f.write_str("script"),
         }
@@ -332,6 +342,7 @@ impl std::str::FromStr for Scheduler {
             "urw" => Self::Urw,
             "surw" => Self::Surw,
             "starve" => Self::Starve,
+            "delay" => Self::Delay,
             _ => match text.strip_prefix("pct").and_then(|depth| depth.parse::<u32>().ok()) {
                 Some(depth @ 1..=9) if text.len() == 4 => Self::Pct(Depth::Fixed(depth)),
                 _ => return Err(ParseSchedulerError { found: text.to_owned() }),
@@ -351,6 +362,8 @@ pub(crate) struct Pilot {
     pub(crate) candidates: u64,
     /// What each execution showed, task by task.
     pub(crate) profiles: Arc<[Arc<Profile>]>,
+    /// Where tasks came to objects that they race for.
+    pub(crate) places: Arc<Places>,
 }
 
 impl Pilot {
@@ -378,6 +391,7 @@ impl Scheduler {
             Self::Urw => Strategy::Urw(Box::new(Urw::new(pilot, draws))),
             Self::Surw => Strategy::Surw(Box::new(Surw::new(pilot, draws))),
             Self::Starve => Strategy::Starve(Starve::default()),
+            Self::Delay => Strategy::Delay(Box::new(Delay::new(pilot, draws.seed(), draws))),
             Self::Replay(schedule) => Strategy::Replay(Replay::new(schedule.clone())),
             Self::Script(script) => Strategy::Script(Scripted::new(script.clone())),
         }
@@ -396,6 +410,7 @@ impl Strategy {
             Self::Urw(_) => "urw",
             Self::Surw(_) => "surw",
             Self::Starve(_) => "starve",
+            Self::Delay(_) => "delay",
             Self::Replay(_) => "replay",
             Self::Script(_) => "script",
             Self::Survey(_) => "pilot",

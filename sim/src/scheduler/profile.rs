@@ -14,6 +14,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Turn;
+use super::delay::same_place;
 use super::unraced::{races, reads};
 use crate::core::Place;
 use crate::trace::OpKind;
@@ -33,6 +34,21 @@ pub(crate) struct Profile {
     pub(crate) targets: Vec<Target>,
     /// Sum of the targets' weights, once these are settled.
     pub(crate) weight: u32,
+    /// Where tasks came to such objects.
+    pub(crate) places: Vec<Visits>,
+}
+
+/// How one task came to an object at one place.
+#[derive(Clone, Debug)]
+pub(crate) struct Visits {
+    task: u32,
+    /// The task's name, once the pilot is over.
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) place: Place,
+    /// How often.
+    pub(crate) arrivals: u32,
+    /// It was the first operation of the task that counts.
+    pub(crate) is_beginning: bool,
 }
 
 /// Tasks of one name that one task spawned.
@@ -167,6 +183,9 @@ pub(crate) struct Observer {
     counted: Counted,
     siblings: Vec<Siblings>,
     parents: Vec<u32>,
+    /// By task: which of the names.
+    named: Vec<usize>,
+    names: Vec<Option<Arc<str>>>,
     objects: Vec<Object>,
     by_address: BTreeMap<usize, usize>,
 }
@@ -176,6 +195,8 @@ pub(crate) struct Observer {
 struct Object {
     /// By task: its first operation, and how many.
     tasks: BTreeMap<u32, (u32, Place, u64)>,
+    /// Where tasks came to it, and how often.
+    places: Vec<Visits>,
     shared: bool,
     written: bool,
     /// Locks that were held at every operation so far; `None` before the first.
@@ -186,6 +207,11 @@ impl Observer {
     pub(crate) fn spawned(&mut self, task: u32, parent: u32, name: Option<&str>) {
         self.counted.spawned();
         self.parents.push(parent);
+        let known = self.names.iter().position(|known| known.as_deref() == name);
+        self.named.push(known.unwrap_or(self.names.len()));
+        if known.is_none() {
+            self.names.push(name.map(Into::into));
+        }
         if task == 0 {
             return;
         }
@@ -222,6 +248,19 @@ impl Observer {
             task != turn.current as usize && object.tasks.contains_key(&(task as u32))
         });
         object.written |= !reads(pending.kind);
+        let same = |visits: &&mut Visits| {
+            visits.task == turn.current && same_place(visits.place, pending.place)
+        };
+        match object.places.iter_mut().find(same) {
+            Some(visits) => visits.arrivals += 1,
+            None => object.places.push(Visits {
+                task: turn.current,
+                name: None,
+                place: pending.place,
+                arrivals: 1,
+                is_beginning: nth == 1,
+            }),
+        }
         let held = || task.holds.iter().map(|hold| hold.object);
         match &mut object.guards {
             None => object.guards = Some(held().collect()),
@@ -241,7 +280,12 @@ impl Observer {
     pub(crate) fn profile(&self) -> Profile {
         let own = self.counted.0.iter().map(|own| u64::from(own.operations)).collect();
         let raced_for = self.objects.iter().filter(|object| object.is_raced_for());
-        let targets = raced_for.map(|object| self.target(object)).collect();
+        let targets = raced_for.clone().map(|object| self.target(object)).collect();
+        let named = |visits: &Visits| Visits {
+            name: self.names[self.named[visits.task as usize]].clone(),
+            ..visits.clone()
+        };
+        let places = raced_for.flat_map(|object| &object.places).map(named).collect();
         let children = |parent| {
             let all = self.siblings.iter().enumerate();
             all.filter(|(_, siblings)| siblings.parent == parent).map(|(at, _)| at).collect()
@@ -252,6 +296,7 @@ impl Observer {
             operations: self.with_children(own),
             weight: 0,
             targets,
+            places,
         }
     }
 

@@ -111,6 +111,7 @@ impl Survey {
             held_objects: self.held.len() as u32,
             candidates: operations / (self.held.len() as u64).max(1),
             profiles: Arc::default(),
+            places: Arc::default(),
         }
     }
 }

@@ -47,32 +47,44 @@ impl Urw {
     #[inline]
     pub(crate) fn at_point(&mut self, turn: &mut Turn<'_>) -> u32 {
         turn.next_event = Turn::ALWAYS;
-        let pending = turn.tasks[turn.current as usize].pending;
-        if self.counted.arrives(turn.current, pending.kind, pending.object).is_some() {
-            let left = &mut self.left[turn.current as usize];
-            *left = left.saturating_sub(1);
-        }
-        match self.unraced.at_point(turn) {
+        match self.arrives(turn) {
             Some(first) => first,
-            None => self.choose(turn),
+            None => self.among(turn.runnable, turn.draws),
         }
     }
 
     pub(crate) fn at_block(&mut self, turn: &mut Turn<'_>) -> u32 {
         turn.next_event = Turn::ALWAYS;
-        let (_, looks) = self.counted.waits(turn);
-        self.left[turn.current as usize] += u64::from(looks);
-        match self.unraced.at_block(turn) {
+        match self.waits(turn) {
             Some(first) => first,
-            None => self.choose(turn),
+            None => self.among(turn.runnable, turn.draws),
         }
     }
 
+    /// The running task has come to an operation; who goes first without a draw, if anybody does.
     #[inline]
-    fn choose(&self, turn: &mut Turn<'_>) -> u32 {
-        match turn.runnable {
+    pub(super) fn arrives(&mut self, turn: &Turn<'_>) -> Option<u32> {
+        let pending = turn.tasks[turn.current as usize].pending;
+        if self.counted.arrives(turn.current, pending.kind, pending.object).is_some() {
+            let left = &mut self.left[turn.current as usize];
+            *left = left.saturating_sub(1);
+        }
+        self.unraced.at_point(turn)
+    }
+
+    /// The running task cannot go on; who goes first without a draw, if anybody does.
+    pub(super) fn waits(&mut self, turn: &Turn<'_>) -> Option<u32> {
+        let (_, looks) = self.counted.waits(turn);
+        self.left[turn.current as usize] += u64::from(looks);
+        self.unraced.at_block(turn)
+    }
+
+    /// One of `tasks`, each as likely as what it has left says.
+    #[inline]
+    pub(super) fn among(&self, tasks: &[u32], draws: &mut Draws) -> u32 {
+        match tasks {
             [alone] => *alone,
-            runnable => weighted(runnable, turn.draws, |task| self.left[task as usize].max(1)),
+            tasks => weighted(tasks, draws, |task| self.left[task as usize].max(1)),
         }
     }
 }

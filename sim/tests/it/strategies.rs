@@ -362,3 +362,63 @@ fn starving_finds_what_lies_far_apart() {
     assert!(failures("starve") > 100);
     assert_eq!(failures("random"), 0);
 }
+
+/// One writer after another changes two words; a reader must not come between all their changes.
+fn pair_written_by(writers: usize) -> impl Fn() + Sync {
+    move || {
+        let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..writers {
+                let writer = thread::Builder::new().name("writer".into());
+                let write = || {
+                    a.store(1, SeqCst);
+                    b.store(1, SeqCst);
+                };
+                writer.spawn_scoped(scope, write).unwrap();
+            }
+            scope.spawn(|| assert_eq!(a.load(SeqCst), b.load(SeqCst), "half a pair"));
+        });
+    }
+}
+
+/// Executions to the first failure, mean of 20 trials of at most 1,000.
+fn mean_executions(scheduler: &str, body: &(dyn Fn() + Sync)) -> f64 {
+    let trial = |trial: u64| {
+        let seeds = trial * 1_000..(trial + 1) * 1_000;
+        let checker = Checker::new("trial").scheduler(scheduler.parse().unwrap());
+        let report = checker.seeds(seeds).stop_at_first(true).run(body);
+        report.first_failure.map_or(1_000, |first| first.execution) as f64
+    };
+    (0..20).map(trial).sum::<f64>() / 20.0
+}
+
+#[test]
+fn delay_holds_many_tasks_back_as_easily_as_few() {
+    let few = mean_executions("delay", &pair_written_by(2));
+    let many = mean_executions("delay", &pair_written_by(40));
+
+    assert!(few < 10.0 && many < 10.0, "{few} and {many}");
+    assert!(mean_executions("random", &pair_written_by(40)) > 100.0 * many);
+}
+
+#[test]
+fn delay_lets_go_of_whom_others_poll_for() {
+    let report = Checker::new("poll")
+        .scheduler("delay".parse().unwrap())
+        .seeds(0..500)
+        .max_steps(20_000)
+        .run(&|| {
+            let (ready, polls) = (AtomicU32::new(0), AtomicU32::new(0));
+            thread::scope(|scope| {
+                scope.spawn(|| ready.store(1, SeqCst));
+                // A loop that shows no sign of waiting: it has something to do.
+                scope.spawn(|| {
+                    while ready.load(SeqCst) == 0 {
+                        polls.fetch_add(1, SeqCst);
+                    }
+                });
+            });
+        });
+
+    assert_eq!(report.first_failure, None);
+}
