@@ -34,6 +34,9 @@ fn flag_behind_a_condvar(patient: bool) {
     let setter = thread::spawn({
         let pair = Arc::clone(&pair);
         move || {
+            // Time for a wait to begin and to end.
+            let other = AtomicU32::new(0);
+            (0..50).for_each(|_| _ = other.load(Ordering::Relaxed));
             *pair.0.lock().unwrap() = true;
             pair.1.notify_one();
         }

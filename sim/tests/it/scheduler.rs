@@ -220,7 +220,8 @@ fn the_portfolio_runs_every_scheduler_and_counts_what_each_found() {
     let pct = ["pct1", "pct2", "pct3", "pct4"];
     assert_eq!(
         arms,
-        [&["lens"], &pct[..], &["pos", "random", "starve", "sticky", "surw", "urw"]].concat()
+        [&["delay", "lens"], &pct[..], &["pos", "random", "starve", "sticky", "surw", "urw"]]
+            .concat()
     );
     assert_eq!(report.arms.values().map(|arm| arm.executions).sum::<u64>(), 2_000);
     assert_eq!(report.arms.values().map(|arm| arm.failures).sum::<u64>(), report.failures);
