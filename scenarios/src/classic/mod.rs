@@ -58,6 +58,7 @@ mod refcount_without_lock;
 mod skb_freed_twice;
 
 /// The lock on a mutex; a task that panicked while it had it is for the execution to report.
+#[track_caller]
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
