@@ -90,6 +90,9 @@ impl BufferTag {
         Self { relation, fork, block }
     }
 
+    /// What the words of [`words`](Self::words) are.
+    pub(crate) const WORDS: [&str; 5] = ["tablespace", "database", "relation", "fork", "block"];
+
     /// The five words of a tag in a buffer descriptor. The fork counts from 1, so that five zeroes
     /// are no tag.
     pub(crate) const fn words(self) -> [u32; 5] {

@@ -72,6 +72,9 @@ pub struct MutantCase {
     pub note: &'static str,
     /// Numbers of this bug in the catalogue; where empty, those of the scenario count.
     pub catalogue: &'static [&'static str],
+    /// The two operations whose order decides, where that is known: who carries out the first, the
+    /// object it is on, and the same of the second. What `holdup explain` has to find.
+    pub critical_pair: Option<[(&'static str, &'static str); 2]>,
     /// Preemptions that the catalogue says it takes, corrected where a search of all schedules
     /// with fewer found nothing.
     pub preemptions: Option<u32>,
@@ -148,8 +151,14 @@ impl Scenario {
 
 impl MutantCase {
     /// What a case does not need to say.
-    pub const BASE: Self =
-        Self { name: "", budget: 10_000, note: "", catalogue: &[], preemptions: None };
+    pub const BASE: Self = Self {
+        name: "",
+        budget: 10_000,
+        note: "",
+        catalogue: &[],
+        critical_pair: None,
+        preemptions: None,
+    };
 
     /// Its numbers in the catalogue, or else those of the `scenario` that catches it.
     #[must_use]

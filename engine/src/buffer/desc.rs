@@ -17,7 +17,7 @@
 
 use super::state::{LOCKED, State};
 use super::zeroed::ZeroIsFirst;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, note, spin_until};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, mutant, name, note, spin_until};
 use crate::tag::{BufferTag, RelationId};
 
 /// No session, and the end of a wait list.
@@ -98,6 +98,13 @@ impl BufferDesc {
     #[track_caller]
     pub(super) fn wait_for_change(&self, seen: State) {
         spin_until(&self.state, |now| (now ^ seen.0) & !LOCKED != 0);
+    }
+
+    /// Names the words of the tag for timelines: each is read and written by itself.
+    pub(super) fn name_tag(&self, _buf_id: usize) {
+        for (_word, _part) in self.tag.iter().zip(BufferTag::WORDS) {
+            name!(_word, "{_part} in the tag of buffer {_buf_id}");
+        }
     }
 
     /// The tag, word by word; `None` if it is cleared, or torn into something that is no tag.

@@ -158,6 +158,7 @@ impl BufferPool {
             if self.options.profile == Profile::Classic {
                 name_word!(&_desc.content, state::show_content, "buffer {_buf_id} content lock");
             }
+            _desc.name_tag(_buf_id);
         }
         self.io.name();
         self.strategy.name();

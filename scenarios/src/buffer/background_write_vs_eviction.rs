@@ -20,6 +20,7 @@ const STORY: Scenario = Scenario {
         budget: 20_000,
         note: "unlocks the header, then pins",
         preemptions: Some(3),
+        critical_pair: Some([("writer", "buffer 0 state"), ("evictor", "buffer 0 state")]),
         ..MutantCase::BASE
     }],
     script: Some(

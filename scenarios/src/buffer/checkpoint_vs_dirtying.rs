@@ -52,6 +52,7 @@ const CLASSIC: Scenario = Scenario {
             budget: 20_000,
             note: "marks a page dirty while somebody has its header locked",
             preemptions: Some(2),
+            critical_pair: Some([("writer", "buffer 1 state"), ("checkpointer", "buffer 1 state")]),
             ..MutantCase::BASE
         },
     ],

@@ -20,6 +20,7 @@ const IGNORE_PINS: MutantCase = MutantCase {
     budget: 20_000,
     note: "a conditional cleanup lock does not count pins",
     catalogue: &["B04"],
+    critical_pair: Some([("reader", "buffer 0 state"), ("cleaner", "buffer 0 state")]),
     ..MutantCase::BASE
 };
 
@@ -30,6 +31,7 @@ const RESET_AFTER_ENQUEUE: MutantCase = MutantCase {
     catalogue: &["B73"],
     // The catalogue says 1: but the reader must pin first, and then unpin in the gap.
     preemptions: Some(2),
+    ..MutantCase::BASE
 };
 
 const WAKE_UNDER_HEADER: MutantCase = MutantCase {
@@ -37,6 +39,7 @@ const WAKE_UNDER_HEADER: MutantCase = MutantCase {
     budget: 20_000,
     note: "the reader wakes the cleaner while it has the header locked",
     catalogue: &["B77"],
+    critical_pair: Some([("cleaner", "buffer 0 state"), ("reader", "buffer 0 state")]),
     preemptions: Some(1),
 };
 
@@ -57,6 +60,7 @@ crate::register!(Scenario {
             budget: 20_000,
             note: "the cleaner counts pins before it publishes that it waits",
             catalogue: &["B04"],
+            critical_pair: Some([("reader", "buffer 0 state"), ("cleaner", "buffer 0 state")]),
             // The catalogue says 1: but the reader must pin first, and then unpin in the gap.
             preemptions: Some(2),
         },

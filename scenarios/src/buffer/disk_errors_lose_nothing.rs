@@ -35,6 +35,7 @@ const STORY: Scenario = Scenario {
             note: "the header's release sets bits before it clears others, and so clears the error",
             catalogue: &["B05"],
             preemptions: Some(0),
+            ..MutantCase::BASE
         },
     ],
     script: Some(

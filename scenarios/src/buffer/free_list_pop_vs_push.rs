@@ -20,6 +20,7 @@ const STORY: Scenario = Scenario {
         note: "compares the head and does not see that what is behind it has changed",
         catalogue: &["B82"],
         preemptions: Some(1),
+        ..MutantCase::BASE
     }],
     catalogue: &["B82"],
     ..Scenario::BASE

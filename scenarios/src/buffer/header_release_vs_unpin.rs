@@ -27,6 +27,7 @@ crate::register!(Scenario {
         name: "hdr.unlock_plain_store",
         budget: 20_000,
         note: "the release stores the word as it was, and with it a pin that is gone",
+        critical_pair: Some([("writer", "buffer 0 state"), ("reader", "buffer 0 state")]),
         // The catalogue says 1: but the reader must pin first, and then unpin in the gap.
         preemptions: Some(2),
         ..MutantCase::BASE
@@ -47,6 +48,7 @@ crate::register!(Scenario {
         name: "atomics.plain_store_not_rmw_safe",
         budget: 20_000,
         note: "the pin's compare-and-swap is a load, a compare and a store",
+        critical_pair: Some([("writer", "buffer 0 state"), ("reader", "buffer 0 state")]),
         // The catalogue says 1. The pin must fall into the header lock, and the lock into the gap
         // of the pin: no schedule with 2 breaks I-REF1.
         preemptions: Some(3),

@@ -32,12 +32,14 @@ const STORY: Scenario = Scenario {
             name: "victim.ignore_refcount",
             budget: 20_000,
             note: "an evictor takes a buffer that somebody else has pinned",
+            critical_pair: Some([("stranger", "buffer 1 state"), ("owner", "buffer 1 state")]),
             ..MutantCase::BASE
         },
         MutantCase {
             name: "cleanup.ignore_pins",
             budget: 20_000,
             note: "a conditional cleanup lock does not count pins",
+            critical_pair: Some([("stranger", "buffer 0 state"), ("owner", "buffer 0 state")]),
             ..MutantCase::BASE
         },
     ],

@@ -24,6 +24,7 @@ const STORY: Scenario = Scenario {
         note: "does not look again once it has a buffer for the page",
         catalogue: &["B84"],
         preemptions: Some(1),
+        ..MutantCase::BASE
     }],
     catalogue: &["B84"],
     ..Scenario::BASE

@@ -20,6 +20,7 @@ const STORY: Scenario = Scenario {
         name: "lookup.reserve_once",
         budget: 20_000,
         note: "reserves room for one pin, and may need it twice",
+        critical_pair: Some([("reader", "buffer 0 state"), ("allocator", "buffer 0 state")]),
         preemptions: Some(2),
         ..MutantCase::BASE
     }],

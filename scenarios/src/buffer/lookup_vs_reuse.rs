@@ -28,6 +28,7 @@ const PARTITIONED: Scenario = Scenario {
         note: "lets the partition go before the buffer found is pinned",
         catalogue: &["B90"],
         preemptions: Some(1),
+        ..MutantCase::BASE
     }],
     catalogue: &["B90"],
     script: Some(

@@ -20,6 +20,7 @@ const STORY: Scenario = Scenario {
             name: "invalidate.part_inside_hdr",
             budget: 20_000,
             note: "takes the partition lock while it holds the header lock",
+            critical_pair: Some([("evictor", "buffer 0 state"), ("reader", "buffer 0 state")]),
             preemptions: Some(1),
             ..MutantCase::BASE
         },
@@ -27,6 +28,7 @@ const STORY: Scenario = Scenario {
             name: "invalidate.part_after_hdr",
             budget: 20_000,
             note: "takes the partition lock when the tag is gone already",
+            critical_pair: Some([("evictor", "buffer 0 state"), ("reader", "buffer 0 state")]),
             preemptions: Some(1),
             ..MutantCase::BASE
         },

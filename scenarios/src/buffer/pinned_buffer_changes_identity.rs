@@ -23,6 +23,7 @@ const STORY: Scenario = Scenario {
             budget: 20_000,
             note: "pins whatever the buffer has, a page or none",
             catalogue: &["B01"],
+            critical_pair: Some([("reader", "buffer 0 state"), ("allocator", "buffer 0 state")]),
             // The catalogue says 2. The allocator that notices must in addition come before the
             // reader unpins: no schedule with 2 breaks I-ID2.
             preemptions: Some(3),
@@ -32,6 +33,7 @@ const STORY: Scenario = Scenario {
             budget: 20_000,
             note: "tests that the page is valid, waits for the header, and does not test again",
             catalogue: &["B02"],
+            critical_pair: Some([("reader", "buffer 0 state"), ("allocator", "buffer 0 state")]),
             // The catalogue says 2; as above.
             preemptions: Some(3),
         },
@@ -40,6 +42,10 @@ const STORY: Scenario = Scenario {
             budget: 20_000,
             note: "does not compare the tag again once the pin is held",
             catalogue: &["B01"],
+            critical_pair: Some([
+                ("reader", "in the tag of buffer 0"),
+                ("allocator", "in the tag of buffer 0"),
+            ]),
             ..MutantCase::BASE
         },
         MutantCase {
@@ -48,12 +54,14 @@ const STORY: Scenario = Scenario {
             note: "compares the tag with the one that the buffer has",
             catalogue: &["B87"],
             preemptions: Some(0),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "alloc.reset_refcount_on_retag",
             budget: 20_000,
             note: "pins whatever the buffer has, and a new tag resets the count of pins",
             catalogue: &["B80"],
+            critical_pair: Some([("reader", "buffer 0 state"), ("allocator", "buffer 0 state")]),
             // The catalogue says 2; as for `recent.pin_any`.
             preemptions: Some(3),
         },

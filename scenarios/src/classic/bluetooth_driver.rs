@@ -7,7 +7,7 @@
 
 use crate::door::sync::Arc;
 use crate::door::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
-use crate::door::{MutantCase, Scenario, actor, finish, hint, mutant, note, register};
+use crate::door::{MutantCase, Scenario, actor, finish, hint, mutant, name, note, register};
 
 register!(Scenario {
     name: "bluetooth-driver",
@@ -19,6 +19,7 @@ register!(Scenario {
         budget: 1_000,
         note: "the request looks whether the device is stopping before it counts itself in",
         preemptions: Some(1),
+        critical_pair: Some([("request", "stopping"), ("stopper", "stopping")]),
         ..MutantCase::BASE
     }],
     body: bluetooth_driver,
@@ -65,6 +66,10 @@ fn bluetooth_driver() {
         may_stop: AtomicBool::new(false),
         is_stopped: AtomicBool::new(false),
     });
+    name!(&device.is_stopping, "stopping");
+    name!(&device.is_stopped, "stopped");
+    name!(&device.may_stop, "may stop");
+    name!(&device.pending, "pending requests");
     // when it is stopped
     let stopper = {
         let device = device.clone();

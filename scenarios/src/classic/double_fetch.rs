@@ -4,7 +4,7 @@
 
 use crate::door::sync::Arc;
 use crate::door::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use crate::door::{MutantCase, Scenario, actor, finish, mutant, note, register};
+use crate::door::{MutantCase, Scenario, actor, finish, mutant, name, note, register};
 
 /// What was allocated.
 const ROOM: usize = 8;
@@ -20,6 +20,7 @@ register!(Scenario {
         name: "classic.double_fetch",
         budget: 2_000,
         note: "the length is fetched again after it has been checked",
+        critical_pair: Some([("caller", "length"), ("kernel", "length")]),
         preemptions: Some(1),
         ..MutantCase::BASE
     }],
@@ -52,6 +53,7 @@ fn double_fetch() {
         length: AtomicUsize::new(ROOM),
         fields: std::array::from_fn(AtomicUsize::new),
     });
+    name!(&request.length, "length");
     // when the kernel checks and uses it
     let kernel = {
         let request = request.clone();

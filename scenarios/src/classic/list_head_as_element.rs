@@ -8,7 +8,7 @@
 use crate::classic::lock;
 use crate::door::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use crate::door::sync::{Arc, Mutex};
-use crate::door::{MutantCase, Scenario, actor, finish, mutant, note, register};
+use crate::door::{MutantCase, Scenario, actor, finish, mutant, name, note, register};
 
 /// The ring's head.
 const HEAD: usize = 0;
@@ -22,6 +22,7 @@ register!(Scenario {
         name: "classic.list_head_as_element",
         budget: 1_000,
         note: "whether the ring is empty is looked at without the lock",
+        critical_pair: Some([("scanner", "first of the ring"), ("process", "first of the ring")]),
         preemptions: Some(1),
         ..MutantCase::BASE
     }],
@@ -38,6 +39,7 @@ struct Ring {
 fn list_head_as_element() {
     // Given a ring of one process,
     let ring = Arc::new(Ring { lock: Mutex::new(()), first: AtomicUsize::new(1) });
+    name!(&ring.first, "first of the ring");
     // when a scanner goes round it, twice,
     let scanner = {
         let ring = ring.clone();

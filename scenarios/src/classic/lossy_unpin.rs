@@ -17,6 +17,7 @@ register!(Scenario {
         name: "demo.lossy_unpin",
         budget: 20_000,
         note: "the unpin loads and stores, so that a pin taken in between is lost",
+        critical_pair: Some([("reader", "buffer 0 page"), ("owner", "buffer 0 page")]),
         preemptions: Some(2),
         ..MutantCase::BASE
     }],

@@ -8,7 +8,7 @@
 use crate::classic::lock;
 use crate::door::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use crate::door::sync::{Arc, Mutex};
-use crate::door::{MutantCase, Scenario, actor, finish, mutant, note, register};
+use crate::door::{MutantCase, Scenario, actor, finish, mutant, name, note, register};
 
 /// The twin called so.
 macro_rules! null_after_check {
@@ -60,7 +60,9 @@ struct Thing {
 }
 
 fn thing(value: u32) -> Arc<Thing> {
-    Arc::new(Thing { lock: Mutex::new(()), value: AtomicU32::new(value) })
+    let thing = Arc::new(Thing { lock: Mutex::new(()), value: AtomicU32::new(value) });
+    name!(&thing.value, "value");
+    thing
 }
 
 impl Thing {

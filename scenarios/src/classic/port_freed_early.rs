@@ -8,7 +8,7 @@
 use crate::classic::lock;
 use crate::door::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use crate::door::sync::{Arc, Mutex};
-use crate::door::{MutantCase, Scenario, actor, finish, hint, mutant, note, register};
+use crate::door::{MutantCase, Scenario, actor, finish, hint, mutant, name, note, register};
 
 register!(Scenario {
     name: "cve-2017-15265",
@@ -19,6 +19,7 @@ register!(Scenario {
         name: "classic.port_freed_early",
         budget: 1_000,
         note: "the port is on the list before its maker is counted in",
+        critical_pair: Some([("deleter", "freed"), ("maker", "freed")]),
         preemptions: Some(1),
         ..MutantCase::BASE
     }],
@@ -59,6 +60,8 @@ impl Port {
 fn port_freed_early() {
     // Given a port on no list,
     let port = Arc::new(Port::default());
+    name!(&port.users, "users");
+    name!(&port.is_freed, "freed");
     // when its maker puts it there and names it
     let maker = {
         let port = port.clone();

@@ -19,6 +19,7 @@ register!(Scenario {
         name: "demo.no_recheck",
         budget: 20_000,
         note: "the page is not looked at again once the pin is held",
+        critical_pair: Some([("evictor", "buffer 0 state"), ("reader", "buffer 0 state")]),
         preemptions: Some(1),
         ..MutantCase::BASE
     }],

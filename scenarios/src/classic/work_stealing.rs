@@ -11,7 +11,7 @@
 use crate::classic::lock;
 use crate::door::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
 use crate::door::sync::{Arc, Mutex};
-use crate::door::{MutantCase, Scenario, actor, finish, mutant, note, register};
+use crate::door::{MutantCase, Scenario, actor, finish, mutant, name, note, register};
 
 const WORK: usize = 4;
 const STEALS: usize = 3;
@@ -25,6 +25,7 @@ register!(Scenario {
         name: "classic.work_stealing",
         budget: 5_000,
         note: "the owner looks at the head before it moves the tail",
+        critical_pair: Some([("thief", "tail"), ("owner", "tail")]),
         preemptions: Some(1),
         ..MutantCase::BASE
     }],
@@ -41,6 +42,7 @@ register!(Scenario {
         name: "classic.work_stealing_interlocked",
         budget: 5_000,
         note: "the owner takes the last piece without a compare-and-swap of the head",
+        critical_pair: Some([("thief", "head"), ("owner", "head")]),
         preemptions: Some(1),
         ..MutantCase::BASE
     }],
@@ -127,6 +129,8 @@ impl Queue {
 fn work_stealing(pop: fn(&Queue) -> Option<i64>, steal: fn(&Queue) -> Option<i64>) {
     // Given an empty queue,
     let queue = Arc::new(Queue::default());
+    name!(&queue.head, "head");
+    name!(&queue.tail, "tail");
     // when a thief steals some work,
     let thief = {
         let queue = queue.clone();

@@ -6,7 +6,7 @@
 use crate::classic::lock;
 use crate::door::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use crate::door::sync::{Arc, Mutex};
-use crate::door::{MutantCase, Scenario, actor, finish, mutant, register};
+use crate::door::{MutantCase, Scenario, actor, finish, mutant, name, register};
 
 /// The twin with so many tasks that take the other lock.
 macro_rules! wronglock {
@@ -47,6 +47,7 @@ struct Number {
 fn wronglock<const STRANGERS: usize>(bug: &'static str) {
     // Given a number with its lock, and another lock,
     let number = Arc::new(Number::default());
+    name!(&number.value, "value");
     // when one task adds to it
     let owner = {
         let number = number.clone();

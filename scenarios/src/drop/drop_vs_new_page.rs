@@ -19,6 +19,10 @@ const STORY: Scenario = Scenario {
         name: "drop.trust_unlocked_match",
         budget: 20_000,
         note: "a drop takes what it finds where its page was",
+        critical_pair: Some([
+            ("dropper", "in the tag of buffer 0"),
+            ("allocator", "in the tag of buffer 0"),
+        ]),
         preemptions: Some(1),
         ..MutantCase::BASE
     }],
