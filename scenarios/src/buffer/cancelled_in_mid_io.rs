@@ -29,6 +29,7 @@ const STORY: Scenario = Scenario {
             note: "looks whether the I/O is over, and stands on the list to be woken after that",
             catalogue: &["B73"],
             preemptions: Some(2),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "cv.reset_after_enqueue",
@@ -36,6 +37,7 @@ const STORY: Scenario = Scenario {
             note: "forgets a wake-up that came between its look and its sleep",
             catalogue: &["B73"],
             preemptions: Some(2),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "abort.keeps_io",

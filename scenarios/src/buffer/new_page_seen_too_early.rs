@@ -19,6 +19,7 @@ const KEEPS_GARBAGE: MutantCase = MutantCase {
     note: "the buffer of a failed read is taken as it is for the new page",
     catalogue: &[],
     preemptions: Some(0),
+    ..MutantCase::BASE
 };
 
 const STORY: Scenario = Scenario {
@@ -44,6 +45,7 @@ crate::register!(Scenario {
             note: "the page is valid before its creator has locked it",
             catalogue: &["B16"],
             preemptions: Some(1),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "extend.grow_before_claim",
@@ -51,6 +53,7 @@ crate::register!(Scenario {
             note: "the file has the page before a buffer has it",
             catalogue: &[],
             preemptions: Some(1),
+            ..MutantCase::BASE
         },
     ],
     body: || new_page_seen_too_early(Profile::Modern),

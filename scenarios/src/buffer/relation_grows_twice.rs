@@ -24,6 +24,7 @@ const STORY: Scenario = Scenario {
             note: "measures the file before it has the extension lock",
             catalogue: &[],
             preemptions: Some(1),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "extend.skip_if_valid",
@@ -31,6 +32,7 @@ const STORY: Scenario = Scenario {
             note: "a buffer has the page, so the file is taken to have it too",
             catalogue: &["B18"],
             preemptions: Some(0),
+            ..MutantCase::BASE
         },
     ],
     script: Some(

@@ -22,6 +22,7 @@ const STORY: Scenario = Scenario {
             note: "who has its share of pins may take none more",
             catalogue: &["B20"],
             preemptions: Some(0),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "pinlimit.forgets_own",
@@ -29,6 +30,7 @@ const STORY: Scenario = Scenario {
             note: "what a session has pinned does not count towards its share",
             catalogue: &[],
             preemptions: Some(0),
+            ..MutantCase::BASE
         },
     ],
     script: Some(

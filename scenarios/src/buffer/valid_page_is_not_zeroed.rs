@@ -21,6 +21,7 @@ const STORY: Scenario = Scenario {
             note: "the page is zeroed although a buffer has it",
             catalogue: &["B17"],
             preemptions: Some(0),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "zero.valid_before_lock",
@@ -28,6 +29,7 @@ const STORY: Scenario = Scenario {
             note: "the zeroed page is valid before it is locked",
             catalogue: &["B16"],
             preemptions: Some(1),
+            ..MutantCase::BASE
         },
     ],
     catalogue: &["B16", "B17"],
