@@ -3,7 +3,7 @@
 use holdup::sync::Arc;
 use holdup::sync::atomic::{AtomicU32, Ordering};
 use holdup::{Scheduler, thread};
-use holdup_scenarios::registry;
+use holdup_scenarios::{MutantCase, Scenario, registry};
 
 /// The story as it might be after a commit that changes nothing it is about: other steps come
 /// first, and there is a task more, so that all steps and numbers of tasks are others.
@@ -17,6 +17,26 @@ fn edited(story: fn()) {
     let newcomer = thread::Builder::new().name("newcomer".into()).spawn(work).unwrap();
     story();
     newcomer.join().unwrap();
+}
+
+/// Preemptions of the first failures beyond `seed`, shrunk, where they break another rule than
+/// `rule`; the fewest, if there are such.
+fn fewest_of_other_rules(
+    scenario: &Scenario,
+    case: &MutantCase,
+    seed: u64,
+    rule: &str,
+) -> Option<usize> {
+    let checker = scenario.checker(&Scheduler::Portfolio, Some(case.name));
+    let mut from = seed + 1;
+    let failures = std::iter::from_fn(|| {
+        let hunt = checker.clone().seeds(from..case.budget).stop_at_first(true);
+        let first = hunt.run(&scenario.body).first_failure?;
+        from = first.seed + 1;
+        Some(first)
+    });
+    let others = failures.take(50).filter(|first| first.failure.rule != rule).take(2);
+    others.map(|first| checker.shrink(first.seed, &scenario.body).unwrap().preemptions).min()
 }
 
 #[test]
@@ -39,9 +59,11 @@ fn every_mutant_shrinks_to_a_script_that_breaks_the_same_rule() {
             let later = scripted.trace(first.seed, &|| edited(scenario.body)).failure;
             assert_eq!(later.as_ref().map(|failure| &failure.rule), Some(rule), "{name}, edited");
             assert!(shrunk.preemptions <= shrunk.preemptions_before, "{name}");
-            // A bug may break a rule that takes one preemption more than another.
-            let most = case.preemptions.map_or(u32::MAX, |known| known + 1);
-            assert!(shrunk.preemptions <= most as usize, "{name} takes {}", shrunk.preemptions);
+            // A bug may break several rules, one of which takes more preemptions than another.
+            let most = case.preemptions.map_or(u32::MAX, |known| known + 1) as usize;
+            let others = || fewest_of_other_rules(scenario, case, first.seed, rule);
+            let is_small = shrunk.preemptions <= most || others().is_some_and(|n| n <= most);
+            assert!(is_small, "{name} takes {}", shrunk.preemptions);
         }
     }
 }

@@ -45,6 +45,7 @@ const STORY: Scenario = Scenario {
             note: "the checkpoint leaves the init page of an unlogged relation alone",
             catalogue: &["B29"],
             preemptions: Some(0),
+            ..MutantCase::BASE
         },
         MutantCase {
             name: "sync.forgets_failure",
