@@ -341,14 +341,18 @@ fn a_flag_that_is_set_too_early_is_a_livelock_in_some_schedules_only() {
 #[test]
 fn a_lock_that_its_owner_never_gives_back_is_reported() {
     let failure = fails(|| {
-        let lock = SpinLock::new(());
+        let (lock, is_kept) = (SpinLock::new(()), AtomicBool::new(false));
         thread::scope(|scope| {
             let keeper = || {
                 let _guard = lock.lock();
+                is_kept.store(true, SeqCst);
                 thread::park();
             };
             thread::Builder::new().name("keeper".into()).spawn_scoped(scope, keeper).unwrap();
-            scope.spawn(|| _ = lock.lock());
+            scope.spawn(|| {
+                spin_until(&is_kept, |is_kept| is_kept != 0);
+                drop(lock.lock());
+            });
         });
     });
 
