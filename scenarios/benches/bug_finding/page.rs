@@ -78,9 +78,9 @@ fn comparisons(rows: &[Row]) -> Vec<String> {
         let Some(comparison) = summary::compare(rows, &portfolio, peer) else { continue };
         let best = if Some(peer) == best { ", its best" } else { "" };
         lines.push(format!(
-            "{portfolio} beside {peer}{best}: finds {} of its {} bugs in {:.2} times fewer \
-             executions and {:.1} times less time (geometric means); all of them in {:.1} times \
-             less time",
+            "{portfolio} beside {peer}{best}: finds {} of its {} bugs with {:.2} times fewer \
+             executions, {:.1} times as fast (geometric means); {:.1} times as fast at all of them \
+             together",
             comparison.found,
             comparison.bugs,
             comparison.fewer,
